@@ -10,7 +10,7 @@ from scipy.special import expit, logit, softmax
 from strategies import decimals, examples
 
 from sepc.estimators.calibrating import _Loss, learn_calibration
-from sepc.model.calibration import STRANGE, Calibration, log_density, strange_below
+from sepc.model.calibration import STRANGE, Calibration, LinearTerms, log_density, strange_below
 
 
 def sure_of(n, n_classes, share_right, sharpness, rng):
@@ -220,3 +220,76 @@ class TestTypicality:
         scores = np.sort(np.random.default_rng(3).normal(size=1000))
         limit = strange_below(scores)
         assert np.mean(scores < limit) == STRANGE
+
+
+@examples(20)
+@given(joint_densities(3))
+def test_slopes_of_the_loss_by_linear_terms_are_its_differences(data):
+    (joint, codes), rng = data, np.random.default_rng(0)
+    n = len(codes)
+    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(n) ** 4, rng.random(n))
+    at, linear = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)]), rng.normal(size=(n, 3))
+    value, *_, by_odds = loss.with_linear(at, linear)
+    away = 1e-6 * rng.normal(size=linear.shape)
+    found = loss.with_linear(at, linear + away)[0] - loss.with_linear(at, linear - away)[0]
+    assert 2.0 * (by_odds * away).sum() == pytest.approx(found, rel=1e-3, abs=1e-7 * abs(value))
+
+
+class TestLinearTerms:
+    def drawn(self, slopes, n=2000, seed=0):
+        """Return log joint densities, points and classes with these linear terms in the log odds."""
+        rng = np.random.default_rng(seed)
+        joint, points = 0.5 * rng.normal(size=(n, slopes.shape[1])), rng.normal(size=(n, len(slopes)))
+        proba = softmax(joint + points @ slopes, axis=1)
+        return joint, points, (rng.random(n)[:, None] > proba.cumsum(axis=1)).sum(axis=1)
+
+    def test_they_are_what_the_densities_have_lost(self):
+        slopes = np.array([[1.0, -0.5, -0.5], [0.0, 0.4, -0.4], [0.0, 0.0, 0.0]])
+        joint, points, codes = self.drawn(slopes, 6000)
+        found = learn_calibration(joint, codes, np.bincount(codes), 1.0, points)
+        np.testing.assert_allclose(found.linear.slopes, slopes, rtol=0.0, atol=0.1)
+        assert found.temperature == pytest.approx(1.0, abs=0.2)
+
+    def test_they_are_at_the_minimum_of_the_penalised_loss(self):
+        joint, points, codes = self.drawn(np.array([[0.8, -0.8], [-0.3, 0.3]]), 300)
+        found = learn_calibration(joint, codes, np.bincount(codes), 1.0, points)
+        loss = _Loss(joint, codes, found.class_share, expit(found.level - log_density(joint)))
+        at = np.array([np.log(found.temperature), logit(found.unexplained), *found.correction])
+
+        def penalised(slopes):
+            terms = LinearTerms(slopes, found.linear.low, found.linear.high)
+            return loss.with_linear(at, terms.log_odds(points))[0] + 8.0 * np.square(slopes).sum()
+
+        rng, least = np.random.default_rng(0), penalised(found.linear.slopes)
+        for _ in range(20):
+            away = 0.05 * rng.normal(size=(2, 1)) * [1.0, -1.0]
+            assert penalised(found.linear.slopes + away) > least
+
+    @pytest.mark.parametrize("n", [3, 30, 2000])
+    def test_where_densities_have_it_all_there_are_none_and_nothing_else_changes(self, n):
+        kept = 0
+        for seed in range(8):
+            joint, points, codes = self.drawn(np.zeros((5, 2)), n, seed)
+            without = learn_calibration(joint, codes, np.bincount(codes, minlength=2) + 1)
+            found = learn_calibration(joint, codes, np.bincount(codes, minlength=2) + 1, 1.0, points)
+            if found.linear is not None:
+                kept += 1
+                continue
+            assert (found.temperature, found.unexplained) == (without.temperature, without.unexplained)
+            assert np.array_equal(found.correction, without.correction)
+        assert kept <= 4
+
+    def test_far_away_they_are_those_of_the_ends_and_where_values_are_missing_none(self):
+        terms = LinearTerms(np.array([[1.0, -1.0], [0.5, -0.5]]), np.array([-2.0, -1.0]), np.array([1.0, 3.0]))
+        points = np.array([[1e300, np.nan], [-np.inf, 3.0], [0.5, 9.0]])
+        np.testing.assert_array_equal(terms.log_odds(points), [[1.0, -1.0], [-0.5, 0.5], [2.0, -2.0]])
+        np.testing.assert_array_equal(
+            terms.by_feature(points, np.array([0, 0, 1]), np.array([1, 1, 0])), [[2.0, 0.0], [-4.0, 3.0], [-1.0, -3.0]]
+        )
+
+    def test_a_class_without_held_out_records_has_none(self):
+        joint, points, codes = self.drawn(np.array([[1.0, -1.0]]), 400)
+        joint = np.column_stack([joint, joint.min(axis=1) - 1.0])
+        found = learn_calibration(joint, codes, np.array([200, 200, 2]), 1.0, points)
+        assert not found.linear.slopes[:, 2].any()
+        assert found.linear.slopes[0, 0] > 0.5

@@ -306,7 +306,7 @@ def test_many_records_have_the_terms_of_their_explanations(trust):
     asked = X[1:50:4]
     proba = clf.predict_proba(asked)
     label, rival = np.argsort(-proba, axis=1)[:, :2].T
-    found = feature_terms(clf.model_.densities, clf.model_.units(asked), label, rival)
+    found = feature_terms(clf.model_.densities, clf.model_.units(asked), label, rival, clf.model_.calibration.linear)
     for k, x in enumerate(asked):
         told = {one.feature: one.term for one in clf.explain(x).against.terms}
         assert [told[f"x{j}"] for j in range(4)] == pytest.approx(found.values[k].tolist())

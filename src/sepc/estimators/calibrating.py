@@ -1,11 +1,35 @@
-"""Calibration of densities: its few parameters are those of the least log loss on held-out records."""
+"""Calibration of densities: its parameters are those of the least log loss on held-out records.
+
+Linear terms of the features, see `model.calibration.LinearTerms`, have slopes B in
+
+    log odds = log odds of the densities / temperature + corrections + x B,
+
+where x is clipped to the range of the held-out records and to `REACH` standard deviations. All parameters are learnt
+together, with the penalty ``LINEAR_PENALTY |B|^2 / 2``. B stays 0 unless the log loss of the held-out records falls by
+more than chance explains: half the effective number of slopes, and one standard error of the difference. That number
+is the sum of ``e / (e + LINEAR_PENALTY)`` over the eigenvalues e of the curvature of the loss by B (Hastie, Tibshirani
+and Friedman, The Elements of Statistical Learning, 7.6). Cross-validation among the held-out records would be far too
+pessimistic: the densities that judge two of the parts have seen the labels of the third, so that their errors are the
+mirror images of its own.
+"""
+
+from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.constants import CORRECTION_PENALTY, FEW_RECORDS, TEMPERATURE_PENALTY, UNEXPLAINED
-from sepc.model.calibration import NOWHERE, Calibration, log_density, strange_below
+from sepc.estimators.constants import (
+    CORRECTION_PENALTY,
+    FEW_RECORDS,
+    LINEAR_PENALTY,
+    REACH,
+    TEMPERATURE_PENALTY,
+    UNEXPLAINED,
+)
+from sepc.geometry.threads import one_blas_thread
+from sepc.model.calibration import NOWHERE, Calibration, LinearTerms, log_density, strange_below
 from sepc.model.constants import BELOW_STRANGE, MOST_CORRECTION
 
 # Bounds of log temperature and logit: a set where every record is right would give a temperature of 0.
@@ -13,9 +37,15 @@ _LOW, _HIGH = (-3.0, -12.0), (6.0, 2.0)
 
 
 def learn_calibration(
-    joint: FloatArray, codes: IntArray, class_count: IntArray, known: FloatArray | float = 1.0
+    joint: FloatArray,
+    codes: IntArray,
+    class_count: IntArray,
+    known: FloatArray | float = 1.0,
+    points: FloatArray | None = None,
 ) -> Calibration:
     """Learn temperature, background component and corrections of classes on held-out records.
+
+    With their features, `points`, also learn linear terms of these, if the records show that they help.
 
     Parameters
     ----------
@@ -26,6 +56,8 @@ def learn_calibration(
         Numbers of training records.
     known : ndarray of shape (n,), default=1
         Shares of the features that are known.
+    points : ndarray of shape (n, d), optional
+        Standardised, NaN where a value is missing.
     """
     share = class_count / class_count.sum()
     if not len(codes):
@@ -36,14 +68,61 @@ def learn_calibration(
     level = strange_below(held_out) - BELOW_STRANGE
     least_log_temperature = max(-1.0 - np.log(max(len(codes) / FEW_RECORDS, 1.0)), _LOW[0])
     loss = _Loss(joint, codes, share, expit(level - densities), known)
-    low = np.array([least_log_temperature, _LOW[1]])
-    log_temperature, logit, *corrections = _minimum(loss, low, np.array(_HIGH))
+    bounds = np.array([least_log_temperature, _LOW[1]]), np.array(_HIGH)
+    theta = _minimum(loss, *bounds)
+    found = _calibration(loss.projection @ theta, level, share, held_out)
+    if points is None:
+        return found
+    with one_blas_thread():
+        theta, linear, n_slopes = _with_linear_terms(loss, theta, np.column_stack(bounds), points)
+    richer = replace(_calibration(theta, level, share, held_out), linear=linear)
+    before, after = (
+        -np.log(one.posterior(joint, known, points)[np.arange(len(codes)), codes]) for one in (found, richer)
+    )
+    gains = before - after
+    return richer if gains.sum() - 0.5 * n_slopes > np.sqrt(len(gains)) * gains.std() else found
+
+
+def _calibration(theta: FloatArray, level: float, share: FloatArray, held_out: FloatArray) -> Calibration:
+    """Return the calibration with these parameters, in the order of `_Loss`."""
     # Without the last bits: where 0 is best, rounding is all that is found.
-    correction = np.round(np.clip(corrections, -MOST_CORRECTION, MOST_CORRECTION), 9) + 0.0
-    return Calibration(float(np.exp(log_temperature)), correction, float(expit(logit)), level, share, held_out)
+    correction = np.asarray(np.round(np.clip(theta[2:], -MOST_CORRECTION, MOST_CORRECTION), 9) + 0.0)
+    return Calibration(float(np.exp(theta[0])), correction, float(expit(theta[1])), level, share, held_out)
 
 
-def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> list[float]:
+def _with_linear_terms(
+    loss: "_Loss", theta: FloatArray, bounds: FloatArray, points: FloatArray
+) -> tuple[FloatArray, LinearTerms, float]:
+    """Return the parameters with linear terms of the features, these terms, and the effective number of slopes.
+
+    The search starts at the minimum without slopes, `theta`. `bounds`, shape (2, 2), are those of the first parameters.
+    """
+    ends = (np.nan_to_num(end.reduce(points, axis=0)).clip(-REACH, REACH) for end in (np.fmin, np.fmax))
+    terms = LinearTerms(np.zeros((points.shape[1], len(theta) - 2)), *ends)
+    z, classes = terms.clipped(points), loss.projection[2:, 2:]
+    # The loss is about as curved in all directions of these coordinates of the slopes.
+    q = np.abs(loss.with_linear(theta, loss.no_terms)[3])
+    curvature, directions = np.linalg.eigh((z * (q * (1.0 - q)).sum(axis=1)[:, None]).T @ z)
+    freedom = max(float(np.trace(classes)), 1.0)  # one class less than have records
+    curvature = np.maximum(curvature, 0.0) / freedom
+    directions /= np.sqrt(curvature + LINEAR_PENALTY)
+
+    def penalised(at: FloatArray) -> tuple[float, FloatArray]:
+        slopes = directions @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
+        value, gradient, _, by_odds = loss.with_linear(at[: len(theta)], z @ slopes)
+        by_slopes = directions.T @ (z.T @ by_odds + LINEAR_PENALTY * slopes) @ classes
+        return value + 0.5 * LINEAR_PENALTY * float(np.square(slopes).sum()), np.append(gradient, by_slopes)
+
+    start = np.append(theta, terms.slopes)
+    within = [*map(tuple, bounds), *[(None, None)] * (len(start) - len(bounds))]
+    options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
+    at = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=within, options=options).x
+    slopes = directions @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
+    n_slopes = freedom * float((curvature / (curvature + LINEAR_PENALTY)).sum())
+    return loss.projection @ at[: len(theta)], replace(terms, slopes=slopes), n_slopes
+
+
+def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the parameters of the least loss by Newton's method, the first ones of them within bounds.
 
     The background's share can make the loss not convex: with the moduli of the Hessian's eigenvalues each step leads
@@ -75,7 +154,7 @@ def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> list[float]:
         theta, (value, gradient, hessian) = after, found
         if moved <= 1e-8:
             break
-    return [float(value) for value in loss.projection @ theta]
+    return theta
 
 
 class _Loss:
@@ -87,6 +166,7 @@ class _Loss:
         # Odds against the true label: all that the loss depends on, and free of the densities' scale.
         against = joint - joint[np.arange(len(codes)), codes][:, None]
         self.records = against, codes, share[codes], far, np.broadcast_to(known, len(codes)).astype(np.float64)
+        self.no_terms = np.zeros(against.shape)
         # Corrections have a mean of 0. A class without held-out records is not corrected: those of other classes could
         # only make it less likely.
         judged = (np.bincount(codes, minlength=len(share)) > 0).astype(np.float64)
@@ -97,11 +177,15 @@ class _Loss:
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the loss, its gradient and its Hessian."""
+        return self.with_linear(theta, self.no_terms)[:3]
+
+    def with_linear(self, theta: FloatArray, linear: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """Return the same with linear terms, shape (n, n_classes), and the slopes of the loss by these."""
         from sepc.estimators._calibration_loss import log_loss  # compiled
 
         theta = self.projection @ theta
         unexplained = float(expit(theta[1]))
-        value, gradient, hessian = log_loss(*self.records, float(theta[0]), unexplained, theta[2:])
+        value, gradient, hessian, by_odds = log_loss(*self.records, linear, float(theta[0]), unexplained, theta[2:])
         # By the logit, whose derivative of the share is share * (1 - share).
         by_share, slope = gradient[1], unexplained * (1.0 - unexplained)
         gradient[1] *= slope
@@ -114,4 +198,4 @@ class _Loss:
         value += 0.5 * self.penalty @ theta**2
         gradient += self.penalty * theta
         hessian += np.diag(self.penalty)
-        return float(value), self.projection @ gradient, self.projection @ hessian @ self.projection
+        return float(value), self.projection @ gradient, self.projection @ hessian @ self.projection, by_odds

@@ -9,9 +9,10 @@ components, and the held-out part is judged by them. Its log loss chooses
 - the degrees of freedom of the densities, and
 - the number of EM iterations that refine the components,
 
-and it calibrates the densities. Where the partition is made of a core, EM iterations over all records then refine the
-mixture of the core, and those of its parts by all records that each has not held out; so the trust is calibrated for
-the model that is kept, by mixtures of two thirds of the records each. A pass is a sum over chunks of records.
+and it calibrates the densities, with linear terms of the features for those that are chosen. Where the partition is
+made of a core, EM iterations over all records then refine the mixture of the core, and those of its parts by all
+records that each has not held out; so the trust is calibrated for the model that is kept, by mixtures of two thirds of
+the records each. A pass is a sum over chunks of records.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -93,11 +94,12 @@ def fit_densities(
     n_imp: int | float | None,
     options: PartitionOptions,
     calibrated: bool,
+    linear: bool,
 ) -> tuple[DensityFit[Mixture], Choice]:
     """Make densities of the blocks of a core's partition, class and rows of each, class by class.
 
-    Held-out records choose and calibrate them if `calibrated`. `center` and `unit`, shape (d,), are those of the whole
-    training set; `categories` may be modelled by the shares of their values.
+    Held-out records choose and calibrate them if `calibrated`, with linear terms if `linear`. `center` and `unit`,
+    shape (d,), are those of the whole training set; `categories` may be modelled by the shares of their values.
     """
     class_count, with_gaps, codes = np.bincount(core.codes, minlength=len(classes)), core.with_gaps, core.codes
 
@@ -127,6 +129,8 @@ def fit_densities(
     if whole[0][0] > found[0].mean_loss:
         whole += map(judged, found[1:])
     _, fit, choice = min(whole, key=lambda one: one[0])
+    if linear and core.hashes is None:  # else a fit that is refined by all records is calibrated anew
+        fit = replace(fit, calibration=search.calibrated(fit.held_out))
     return fit, choice
 
 
@@ -257,16 +261,27 @@ class Search:
 
     def judged(self, choice: Choice, mixtures: Sequence[Mixture]) -> HeldOutFit:
         """Calibrate mixtures on the records that each has not seen."""
+        known, joint = self._held_out(mixtures)
+        share, codes = known_share(self.with_gaps[known]), self.core.codes[known]
+        calibration = learn_calibration(joint, codes, self.class_count, share)
+        right = calibration.posterior(joint, share)[np.arange(len(known)), codes]
+        losses = np.bincount(self.witness[known], -np.log(right))
+        return HeldOutFit(choice, tuple(mixtures), calibration, np.asarray(losses, dtype=np.float64), len(known))
+
+    def calibrated(self, mixtures: Sequence[Mixture]) -> Calibration:
+        """Return their calibration with linear terms, which are learnt once, not for each choice."""
+        known, joint = self._held_out(mixtures)
+        points = self.with_gaps[known]
+        return learn_calibration(joint, self.core.codes[known], self.class_count, known_share(points), points)
+
+    def _held_out(self, mixtures: Sequence[Mixture]) -> tuple[IntArray, FloatArray]:
+        """Return the rows that are held out, and their log joint densities, shape (n_rows, n_classes)."""
         joint = np.full((len(self.core.codes), len(self.class_count)), np.nan)
         for k, mixture in enumerate(mixtures):
             out = np.flatnonzero(self.part == k)
             joint[out] = mixture.log_joint_in(self.unit, self.with_gaps[out])
         known = np.flatnonzero(np.isfinite(joint).all(axis=1))
-        share, codes = known_share(self.with_gaps[known]), self.core.codes[known]
-        calibration = learn_calibration(joint[known], codes, self.class_count, share)
-        right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes]
-        losses = np.bincount(self.witness[known], -np.log(right))
-        return HeldOutFit(choice, tuple(mixtures), calibration, np.asarray(losses, dtype=np.float64), len(known))
+        return known, joint[known]
 
 
 def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit]) -> HeldOutFit:
@@ -289,7 +304,13 @@ def _blocks(
 
 
 def refined(
-    fit: DensityFit[Mixture], choice: Choice, records: Records, core: Core, class_count: IntArray, calibrated: bool
+    fit: DensityFit[Mixture],
+    choice: Choice,
+    records: Records,
+    core: Core,
+    class_count: IntArray,
+    calibrated: bool,
+    linear: bool,
 ) -> DensityFit[Mixture]:
     """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew.
 
@@ -309,8 +330,8 @@ def refined(
         return replace(fit, whole=whole)
     step = np.uint64(max(len(records) // CALIBRATING, 1))
     judged = partial(_judged, held_out, len(class_count), parts, whole.unit, step)
-    joint, codes, known = records.gathered(judged)
-    calibration = learn_calibration(joint, codes, class_count, known)
+    joint, codes, points = records.gathered(judged)
+    calibration = learn_calibration(joint, codes, class_count, known_share(points), points if linear else None)
     return DensityFit(whole, fit.groups, calibration, held_out, records.parts(parts))
 
 
@@ -339,11 +360,11 @@ def _judged(
     codes: IntArray,
     hashes: Hashes,
 ) -> list[Any]:
-    """Return, of each `step`-th record that is held out, its log joint densities, class, and known share."""
+    """Return, of each `step`-th record that is held out, its log joint densities, class, and features."""
     part = parts(hashes, codes)
     some = ((hashes >> np.uint64(32)) % step == 0) & (part != IN_NO_PART)
     points, codes, part = points[some], codes[some], part[some]
     joint = np.empty((len(codes), n_classes))
     for k, mixture in enumerate(held_out):
         joint[part == k] = mixture.log_joint_in(unit, points[part == k])
-    return [joint, codes, np.broadcast_to(known_share(points), len(codes))]
+    return [joint, codes, points]

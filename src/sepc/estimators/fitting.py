@@ -133,9 +133,11 @@ def _densities(
     blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
     n_imp, options = settings.n_imp, settings.partition_options
     units = records.center, records.unit
-    fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, calibrated)
+    # The penalty of linear terms is one of standardised features.
+    how = calibrated, settings.standardize
+    fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, *how)
     if core.hashes is not None:
-        fit = refined(fit, choice, records, core, records.extents.n, calibrated)
+        fit = refined(fit, choice, records, core, records.extents.n, *how)
     held_out = tuple(mixture.densities for mixture in fit.held_out)
     part = fit.part if records.kept is not None else fit.part[:0]
     return DensityFit(fit.whole.densities, fit.groups, fit.calibration, held_out, part)

@@ -1,12 +1,12 @@
 """Shares of a label's probability by region, and the main evidence for its best region against that of its rival.
 
 Let l(c) be the logarithm of a component's weight times its density at the point, J(k) the logarithm of the sum of these
-over class k, T the temperature, a(k) the correction of class k and b the share of the background component. The
-probability of class k is the sum
+over class k, T the temperature, a(k) the correction of class k, s(k) the sum of its linear terms and b the share of the
+background component. The probability of class k is the sum
 
-    p(k) = sum over the components c of k of (1 - b) softmax(J / T + a)(k) exp(l(c) - J(k)), plus b times the share of k
+    p(k) = sum over the components c of k of (1 - b) softmax(J / T + a + s)(k) exp(l(c) - J(k)), plus b times the share
 
-in the training set. Regions have shares of their own class alone. Without a calibration T is 1, a and b are 0.
+of k in the training set. Regions have shares of their own class alone. Without a calibration T is 1; a, s, b are 0.
 With other class priors the shares of each label are multiplied by its prior over its share in training, and all by a
 factor that makes the probabilities add up to 1.
 """
@@ -22,7 +22,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import has_gaps, known_share
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Value, Vocabulary
-from sepc.model.calibration import log_density
+from sepc.model.calibration import LinearTerms, log_density
 from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.incomplete import rows_by_gaps
 from sepc.model.partition_model import DensityModel, PartitionModel
@@ -108,17 +108,17 @@ class MainEvidence(NamedTuple):
         The regions of the label, and of the rival, with the largest share; never the background component.
     rival_label : object
     log_odds : float
-        Logarithm of the first one's weighted density over the second one's, before any calibration: the sum of
+        Logarithm of the first one's weighted density over the second one's, with the linear terms: the sum of
         `size_and_width` and of all terms.
     size_and_width : float
         The difference of log weights, which is the same at all points: it rises with the number of records of a region
         and falls with its volume.
     terms : tuple of FeatureTerm
-        The difference by the distances to both, by feature; the largest first. Positive ones are evidence for the
-        label.
+        The difference by the distances to both, and the linear term, by feature; the largest first. Positive ones are
+        evidence for the label.
     calibration : float
-        The part of calibration, and of stated class priors: with the log odds it adds up to the logarithm of the first
-        one's share over the second one's.
+        The part of temperature, corrections and stated class priors: with the log odds it adds up to the logarithm of
+        the first one's share over the second one's.
     """
 
     region: str
@@ -162,7 +162,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     temperature = float(calibration.temperature_at(known)[0, 0])
     correction = calibration.correction_at(known)[0]
     background = float(calibration.background(log_density(joint))[0])
-    by_regions = calibration.by_regions(joint, known)[0]
+    by_regions = calibration.by_regions(joint, known, z[None])[0]
     shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
     by_all = (1.0 - background) * by_regions + background * calibration.class_share
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
@@ -178,7 +178,8 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
         if model.is_calibrated:
             own.append(RegionShare(BACKGROUND, name, float(stated[k] * background * calibration.class_share[k]), n))
         shares += sorted(own, key=lambda s: -s.share)
-    found = feature_terms(densities, z[None], np.array([label]), np.array([rival]))
+    pair, linear = (np.array([label]), np.array([rival])), calibration.linear
+    found = feature_terms(densities, z[None], *pair, linear)
     best, against = int(found.best[0]), int(found.against[0])
     log_weights = densities.marginal(densities.known_of(z)).log_weights if has_gaps(z) else densities.log_weights
     return Reasons(
@@ -187,7 +188,8 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             region=names[best],
             rival_region=names[against],
             rival_label=plain(model.classes[rival]),
-            log_odds=float(logs[best] - logs[against]),
+            log_odds=float(logs[best] - logs[against])
+            + (0.0 if linear is None else float(linear.by_feature(z[None], *pair).sum())),
             size_and_width=float(log_weights[best] - log_weights[against]),
             terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
             calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival]))
@@ -232,14 +234,23 @@ class Terms(NamedTuple):
     values: FloatArray
 
 
-def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray, rival: IntArray) -> Terms:
+def feature_terms(
+    densities: LocalDensities,
+    points: FloatArray,
+    label: IntArray,
+    rival: IntArray,
+    linear: LinearTerms | None = None,
+) -> Terms:
     """Return the terms of features in the log odds between the strongest component of a label and that of its rival.
 
     The terms of a point are those of `MainEvidence`, in the order of the features: with the difference of log weights
     they add up to the log odds. Points, of shape (n, d), are in the units of the densities; missing values have a term
     of 0, and log weights are then those of the marginal densities. `label` and `rival` are numbers of classes, shape
-    (n,).
+    (n,). The linear terms of a calibration are parts of these terms.
     """
+    if linear is not None:
+        found = feature_terms(densities, points, label, rival)
+        return found._replace(values=found.values + linear.by_feature(points, label, rival))
     if has_gaps(points):
         found = Terms(np.empty_like(label), np.empty_like(rival), np.zeros_like(points))
         for rows, known, there in _by_pattern(densities, points):

@@ -10,10 +10,12 @@ hold a part out show how well they predict others. From the densities of held-ou
 - the background component, whose probabilities are those of the whole training set. Its share has two parts: a constant
   one, for the records whose labels the regions do not show, and that of a uniform and very low density, which takes
   over far away from all regions,
+- linear terms of the features, where they help: what a straight line shows is not lost where densities miss it,
 - typicality: the share of held-out records at which the density is no higher.
 
 With a share k of a point's features known, the temperature is T^k and the corrections are multiplied by k: the fewer
-are known, the less overconfidence there is to correct. `estimators.calibrating` learns all this.
+are known, the less overconfidence there is to correct. A missing feature has no linear term. `estimators.calibrating`
+learns all this.
 """
 
 from dataclasses import dataclass
@@ -22,12 +24,44 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 
 # A point is strange if its typicality is below this.
 STRANGE = 0.01
 # The logarithm of a density that no point has: a background of it is nowhere.
 NOWHERE = -1e9
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearTerms:
+    """Terms of the features in the log odds of each label: ``slopes[j, k] * min(max(x[j], low[j]), high[j])``.
+
+    Features are in the units of the model, whose mean is 0; a missing one has a term of 0. Beyond `low` and `high` a
+    term is as large as there: strange points get no certainty by extrapolation.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (d, n_classes)
+    low, high : ndarray of shape (d,)
+    """
+
+    slopes: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def clipped(self, points: FloatArray) -> FloatArray:
+        """Return the features within `low` and `high`, 0 where they are missing, shape (n, d)."""
+        return np.ascontiguousarray(np.nan_to_num(np.clip(points, self.low, self.high), copy=False))
+
+    def log_odds(self, points: FloatArray) -> FloatArray:
+        """Return the sum of the terms of each label, shape (n, n_classes)."""
+        z = self.clipped(points)
+        # A sum over each row, not a product of matrices: no row depends on the others, not even in the last bit.
+        return np.column_stack([(z * slopes).sum(axis=1) for slopes in self.slopes.T])
+
+    def by_feature(self, points: FloatArray, label: IntArray, rival: IntArray) -> FloatArray:
+        """Return the terms in the log odds of one label, shape (n,), against another, shape (n, d)."""
+        return np.asarray(self.clipped(points) * (self.slopes[:, label] - self.slopes[:, rival]).T)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,6 +82,8 @@ class Calibration:
         Probabilities in the background.
     held_out : ndarray of shape (n,)
         Logarithms of the density at held-out records, ascending.
+    linear : LinearTerms or None
+        Added to the log odds of each label, too; None where held-out records do not show that it helps.
     """
 
     temperature: float
@@ -56,8 +92,11 @@ class Calibration:
     level: float
     class_share: FloatArray
     held_out: FloatArray
+    linear: LinearTerms | None = None
 
-    def posterior(self, joint: FloatArray, known: FloatArray | float = 1.0) -> FloatArray:
+    def posterior(
+        self, joint: FloatArray, known: FloatArray | float = 1.0, points: FloatArray | None = None
+    ) -> FloatArray:
         """Return the probability of each class, shape (n, n_classes).
 
         Parameters
@@ -66,6 +105,8 @@ class Calibration:
             Logarithms of each class's prior times its density.
         known : ndarray of shape (n,), default=1
             Shares of known features.
+        points : ndarray of shape (n, d)
+            What linear terms are added for; not needed where there are none.
         """
         # What `by_regions` and `log_density` do, in one pass: they would take a third of a prediction's time.
         top = joint.max(axis=1, keepdims=True)
@@ -73,6 +114,8 @@ class Calibration:
         log_densities = top[:, 0] + np.log(np.exp(odds).sum(axis=1))
         odds /= self.temperature_at(known)
         odds += self.correction_at(known)
+        if self.linear is not None:
+            odds += self.linear.log_odds(self._given(points))
         np.exp(odds, out=odds)
         odds /= odds.sum(axis=1, keepdims=True)
         return self.with_background(odds, log_densities)
@@ -89,9 +132,18 @@ class Calibration:
         """Return the corrections for these shares of known features, shape (n, n_classes) or one row."""
         return np.asarray(np.reshape(known, (-1, 1)) * self.correction)
 
-    def by_regions(self, joint: FloatArray, known: FloatArray | float = 1.0) -> FloatArray:
+    def by_regions(
+        self, joint: FloatArray, known: FloatArray | float = 1.0, points: FloatArray | None = None
+    ) -> FloatArray:
         """Return the probability of each class without the background, shape (n, n_classes)."""
-        return np.asarray(softmax(joint / self.temperature_at(known) + self.correction_at(known), axis=1))
+        terms = 0.0 if self.linear is None else self.linear.log_odds(self._given(points))
+        return np.asarray(softmax(joint / self.temperature_at(known) + self.correction_at(known) + terms, axis=1))
+
+    @staticmethod
+    def _given(points: FloatArray | None) -> FloatArray:
+        if points is None:
+            raise TypeError("points are needed for linear terms")
+        return points
 
     def background(self, log_densities: FloatArray) -> FloatArray:
         """Return the share of the background component, shape (n,)."""

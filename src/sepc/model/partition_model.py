@@ -244,7 +244,7 @@ class DensityModel(PartitionModel):
     def judge(self, Z: FloatArray) -> tuple[Decision, Callable[[], list[Verdicts]]]:
         """Return the decision on points in the model's units, and a function that returns the verdicts on them."""
         joint = self.densities.log_joint(Z)
-        decision = self._decided(joint, known_share(Z))
+        decision = self._decided(joint, Z)
         typicality = self.calibration.typicality(log_density(joint))
         if decision.known is not None:
             typicality[decision.known == 0.0] = np.nan  # no value is known that could be strange
@@ -252,25 +252,26 @@ class DensityModel(PartitionModel):
 
     def decide_in_units(self, Z: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points in the model's units."""
-        return self._decided(self.densities.log_joint(Z), known_share(Z))
+        return self._decided(self.densities.log_joint(Z), Z)
 
-    def _decided(self, joint: FloatArray, known: FloatArray | float) -> Decision:
-        """Return the decision by log joint densities, with the known share of each point's features."""
-        decision = decide_by_probability(self.calibration.posterior(joint, known), policy=self.policy)
+    def _decided(self, joint: FloatArray, Z: FloatArray) -> Decision:
+        """Return the decision on points by their log joint densities, with the known share of their features."""
+        known = known_share(Z)
+        decision = decide_by_probability(self.calibration.posterior(joint, known, Z), policy=self.policy)
         return decision if isinstance(known, float) else decision._replace(known=known)
 
     def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
         """Return the share of the held-out partitions that give the same label; see `PartitionModel`."""
         if not self.fit.held_out:
             return np.full(len(Z), np.nan)
-        known = known_share(Z)
         parts = (part.log_joint_in(self.densities.unit, Z) for part in self.fit.held_out)
-        return np.asarray(np.mean([self._decided(joint, known).label == label for joint in parts], axis=0))
+        return np.asarray(np.mean([self._decided(joint, Z).label == label for joint in parts], axis=0))
 
     def held_out_probabilities(self) -> tuple[IntArray, FloatArray]:
         """Return the numbers of held-out training points, shape (m,), and their probabilities, (m, n_classes).
 
-        Each is judged by the partition that holds it out, with the class priors of the training set.
+        Each is judged by the partition that holds it out, with the class priors of the training set, and with the one
+        calibration that was learnt on all of these points.
         """
         points, proba = [np.empty(0, dtype=np.int64)], [np.empty((0, len(self.classes)))]
         if self.records is not None:
@@ -279,7 +280,7 @@ class DensityModel(PartitionModel):
                 out = np.flatnonzero(self.fit.part == k)
                 joint = part.log_joint_in(self.densities.unit, records[out])
                 points.append(out)
-                proba.append(self.calibration.posterior(joint, known_share(records[out])))
+                proba.append(self.calibration.posterior(joint, known_share(records[out]), records[out]))
         return np.concatenate(points), np.concatenate(proba)
 
     def region_names(self) -> list[str]:
@@ -328,7 +329,9 @@ class DensityModel(PartitionModel):
         if not self.is_calibrated:
             return arrays
         numbers = [calibration.temperature, calibration.unexplained, calibration.level]
-        return [*arrays, numbers, calibration.correction]
+        linear = calibration.linear
+        terms = [] if linear is None else [linear.slopes, linear.low, linear.high]
+        return [*arrays, numbers, calibration.correction, *terms]
 
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""

@@ -10,7 +10,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
-from sepc.model.calibration import Calibration
+from sepc.model.calibration import Calibration, LinearTerms
 from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.constants import MOST_CORRECTION
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
@@ -218,10 +218,13 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
         writer.put("correction", calibration.correction)
         writer.put("class_share", calibration.class_share)
         writer.put("left_out", calibration.held_out)
+        if calibration.linear is not None:
+            writer.put("slopes", calibration.linear.slopes)
+            writer.put("ends", [calibration.linear.low, calibration.linear.high])
 
 
-def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Calibration | None:
-    """Return a calibration; None where a file has none."""
+def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int, dim: int = 0) -> Calibration | None:
+    """Return a calibration, perhaps with linear terms of `dim` features; None where a file has none."""
     if "numbers" not in reader:
         return None
     temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
@@ -230,7 +233,12 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
     require(temperature > 0.0 and 0.0 <= unexplained <= 1.0, "calibration")
     require(bool((share >= 0.0).all()) and abs(share.sum() - 1.0) < 1e-9, "shares of the classes")
     require(len(left_out) <= n_rows and bool((np.diff(left_out) >= 0.0).all()), "densities are not ascending")
-    return Calibration(temperature, correction, unexplained, level, share, left_out)
+    linear = None
+    if "slopes" in reader:
+        low, high = reader.numbers("ends", (2, dim))
+        require(bool((low <= high).all()), "ends of linear terms")
+        linear = LinearTerms(reader.numbers("slopes", (dim, n_classes)), low, high)
+    return Calibration(temperature, correction, unexplained, level, share, left_out, linear)
 
 
 def pack_fit(writer: ArrayWriter, fit: DensityFit[LocalDensities], is_calibrated: bool, training_rows: bool) -> None:
@@ -259,7 +267,7 @@ def unpack_fit(
     n_classes = len(class_count)
     densities = unpack_densities(reader.under("densities"), dim, n_classes)
     groups = unpack_groups(reader, densities, partitions)
-    calibration = unpack_calibration(reader.under("calibration"), n_classes, int(class_count.sum()))
+    calibration = unpack_calibration(reader.under("calibration"), n_classes, int(class_count.sum()), dim)
     require((calibration is not None) == is_calibrated, "calibration")
     if calibration is None:
         return DensityFit(densities, groups, identity_calibration(class_count))

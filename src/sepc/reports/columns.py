@@ -73,7 +73,8 @@ def column_terms(subject: Subject) -> ColumnTerms | None:
     if isinstance(model, EnsembleModel):
         terms, deciders = _of_members(subject, model), np.array(subject.labels, dtype=object)[subject.predicted]
     elif isinstance(model, DensityModel):
-        found = feature_terms(model.densities, subject.points, subject.predicted, subject.rival)
+        labels, linear = (subject.predicted, subject.rival), model.calibration.linear
+        found = feature_terms(model.densities, subject.points, *labels, linear)
         terms, deciders = found.values, np.array(model.region_names(), dtype=object)[found.best]
     else:
         return None

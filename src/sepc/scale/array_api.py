@@ -77,13 +77,16 @@ def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
     return xp.concat(found, axis=0)
 
 
-def posterior(calibration: Calibration, joint: Array, place: Place) -> Array:
-    """Return the probability of each class by the log joint densities, as `Calibration.posterior` does."""
+def posterior(calibration: Calibration, joint: Array, Z: Array, place: Place) -> Array:
+    """Return the probability of each class at points Z by log joint densities, as `Calibration.posterior` does."""
     xp = place.xp
     # Exponents beyond 700 overflow; the logistic function is 0 or 1 long before.
     far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -700.0, 700.0)))
     background = calibration.unexplained + (1.0 - calibration.unexplained) * far
     logs = joint / calibration.temperature + place.put(calibration.correction)
+    if (linear := calibration.linear) is not None:
+        within = xp.minimum(xp.maximum(Z, place.put(linear.low)), place.put(linear.high))
+        logs = logs + within @ place.put(linear.slopes)
     by_regions = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
     by_regions = by_regions / xp.sum(by_regions, axis=1, keepdims=True)
     return mixed(by_regions, background[:, None], place.put(calibration.class_share))

@@ -95,7 +95,7 @@ class DevicePoints:
     def _by_joint(self, model: DensityModel, joint: Array) -> Decision:
         """Return what `DensityModel` makes of the log joint densities."""
         xp, calibration = self.place.xp, model.calibration
-        proba = posterior(calibration, joint, self.place)
+        proba = posterior(calibration, joint, self.Z, self.place)
         in_order = xp.sort(proba, axis=1)
         return Decision(
             xp.argmax(proba, axis=1),

@@ -98,6 +98,8 @@ def calibration_text(model: Any) -> str:
         return printed("calibrated-by-weights", n=n)
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
     towards = printed("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
+    if found.linear is not None:
+        towards += printed("with-linear-terms")
     return printed("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
 
 
@@ -132,6 +134,7 @@ def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
         "n_held_out": len(found.held_out),
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
+        "slopes": None if found.linear is None else found.linear.slopes.tolist(),
         "background": found.unexplained,
     }
 
