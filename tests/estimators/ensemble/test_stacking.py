@@ -103,8 +103,7 @@ class TestStack:
     @examples(50)
     @given(opinions())
     def test_probabilities_are_some_of_the_pool_and_some_of_the_classes(self, said):
-        predictions, codes = said
-        stack = learn_stack(*said, counts(said))
+        predictions, stack = said[0], learn_stack(*said, counts(said))
         proba = stack.posterior(predictions)
         np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
         # As one row of a matrix for each class: sure of class k, the pool is right with a chance of 1 - b + b s.
