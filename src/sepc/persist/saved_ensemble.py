@@ -54,6 +54,7 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
     pack_outline(writer, ensemble.outline)
     writer.put("weights", ensemble.stack.weights)
     writer.put("leaning", ensemble.stack.leaning)
+    writer.put("background", ensemble.stack.background)
     writer.put("middle", ensemble.strangeness.middle)
     writer.put("spread", ensemble.strangeness.spread)
     pack_calibration(writer.under("calibration"), ensemble.strangeness.calibration)
@@ -112,6 +113,8 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     require(n >= 1, "members")
     weights = reader.numbers("weights", (n,))
     require(bool((weights >= 0.0).all()), "weights")
+    leaning, background = (reader.numbers(name, (len(summary.classes),)) for name in ("leaning", "background"))
+    require(bool(((background >= 0.0) & (background <= 1.0)).all()), "background")
     records: tuple[TrainingRecords, TrainingRecords] | None = None
     if summary.has_rows:
         plain = unpack_records(reader, summary)
@@ -131,7 +134,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
         records_by_view=records,
         outline=unpack_outline(reader, summary),
         members=members,
-        stack=Stack(weights, reader.numbers("leaning", (len(summary.classes),))),
+        stack=Stack(weights, leaning, background, summary.class_count / summary.class_count.sum()),
         strangeness=_unpacked_strangeness(reader, n, summary),
         known={} if summary.has_rows else _stored_rules(readers, members, summary),
     )

@@ -55,6 +55,10 @@ class TestInspect:
             "background": calibration.unexplained,
         }
 
+    def test_the_background_of_an_ensemble_is_what_holds_its_surest_label_back(self, capsys):
+        assert do(f"inspect {fixture_path('v1-ensemble')} --json") == 0
+        assert 0.0 < json.loads(capsys.readouterr().out)["calibration"]["background"] < 1.0
+
     def test_it_says_nothing_of_corrections_that_are_none(self, capsys):
         sepc.save(
             sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]), "few.sepc"

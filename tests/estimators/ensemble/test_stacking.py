@@ -25,18 +25,32 @@ def opinions(draw):
     return log_softmax(said, axis=2), codes
 
 
+def counts(said):
+    predictions, codes = said
+    return np.bincount(codes, minlength=predictions.shape[2]) + 1
+
+
+def claims(n, share_wrong=0.0, n_members=4):
+    """Return what members say of n records of two classes, sure of all and of most of them right, and the classes."""
+    rng = np.random.default_rng(n)
+    codes = np.arange(n) % 2
+    sides = np.where(codes == 1, 1.0, -1.0) * (3.0 + rng.normal(size=(n_members, n)))
+    wrong = np.arange(n) < share_wrong * n
+    return log_softmax(np.stack([-sides, sides], axis=2), axis=2), np.where(wrong, 1 - codes, codes)
+
+
 class TestStack:
     def test_members_that_are_right_on_all_points_do_not_become_certain(self):
         codes = np.arange(60) % 3
         prediction = np.log(np.where(np.eye(3)[codes] == 1, 0.8, 0.1))
-        stack = learn_stack(np.array([prediction] * 5), codes)
+        stack = learn_stack(np.array([prediction] * 5), codes, np.bincount(codes))
         assert 1 < stack.weights.sum() < 5
         assert stack.posterior([prediction] * 5).max() < 0.9999
 
     @examples(50)
     @given(opinions())
     def test_no_weight_is_negative(self, said):
-        stack = learn_stack(*said)
+        stack = learn_stack(*said, counts(said))
         assert (stack.weights >= 0).all()
         assert np.isfinite(stack.leaning).all()
 
@@ -44,26 +58,28 @@ class TestStack:
     @given(opinions())
     def test_it_is_no_worse_than_equal_weights(self, said):
         predictions, codes = said
-        equal = Stack(np.full(len(predictions), 1 / len(predictions)), np.zeros(predictions.shape[2]))
+        nothing = np.zeros(predictions.shape[2])
 
-        def loss(stack):
-            return -np.log(stack.posterior(predictions)[np.arange(len(codes)), codes]).mean()
+        def loss(weights, leaning):
+            proba = Stack(weights, leaning, nothing, nothing).posterior(predictions)
+            return -np.log(proba[np.arange(len(codes)), codes]).mean()
 
-        assert loss(learn_stack(predictions, codes)) <= loss(equal) + 1e-9
+        equal = np.full(len(predictions), 1 / len(predictions))
+        assert loss(*stacking._pool(predictions, codes)) <= loss(equal, nothing) + 1e-9
 
     def test_a_member_that_knows_counts_for_more(self):
         rng = np.random.default_rng(0)
         codes = rng.integers(2, size=300)
         said = rng.normal(size=(5, 300, 2))
         said[3, np.arange(300), codes] += 4.0
-        weights = learn_stack(log_softmax(said, axis=2), codes).weights
+        weights = learn_stack(log_softmax(said, axis=2), codes, np.bincount(codes)).weights
         assert weights.argmax() == 3
         assert weights[3] > 2 * np.delete(weights, 3).max()
 
     def test_a_member_that_is_always_wrong_gets_no_weight(self):
         codes = np.arange(100) % 2
         right = np.log(np.where(np.eye(2)[codes] > 0, 0.8, 0.2))
-        weights = learn_stack(np.array([right, right[:, ::-1]]), codes).weights
+        weights = learn_stack(np.array([right, right[:, ::-1]]), codes, np.bincount(codes)).weights
         assert weights[0] > weights[1]
         assert weights[1] == 0.0
 
@@ -73,15 +89,66 @@ class TestStack:
         seen = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stacking, "minimize", lambda loss, start, **_: seen.append((loss, start)) or Found(start))
-            learn_stack(*said)
+            stacking._pool(*said)
         ((loss, start),) = seen
         at = start + 0.3 * np.random.default_rng(0).random(len(start))
         assert check_grad(lambda t: loss(t)[0], lambda t: loss(t)[1], at) < 1e-6
 
     def test_without_points_all_count_alike(self):
-        stack = learn_stack(np.empty((4, 0, 3)), np.empty(0, dtype=int))
-        assert stack.weights.tolist() == [0.25] * 4
+        stack = learn_stack(np.empty((4, 0, 3)), np.empty(0, dtype=int), np.ones(3, dtype=int))
+        np.testing.assert_allclose(stack.weights, stack.weights[0])
         assert stack.leaning.tolist() == [0.0] * 3
+        assert 0.0 < stack.background.min() <= stack.background.max() < 1.0
+
+    @examples(50)
+    @given(opinions())
+    def test_probabilities_are_some_of_the_pool_and_some_of_the_classes(self, said):
+        predictions, stack = said[0], learn_stack(*said, counts(said))
+        proba = stack.posterior(predictions)
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+        # As one row of a matrix for each class: sure of class k, the pool is right with a chance of 1 - b + b s.
+        pool = Stack(stack.weights, stack.leaning, np.zeros_like(stack.background), stack.class_share)
+        matrix = np.diag(1.0 - stack.background) + stack.background[:, None] * stack.class_share
+        np.testing.assert_allclose(proba, pool.posterior(predictions) @ matrix, rtol=1e-9, atol=1e-15)
+
+
+class TestClaims:
+    @pytest.mark.parametrize("n", [2, 4, 8, 16, 30, 60, 120])
+    def test_no_label_is_surer_than_its_records_support(self, n):
+        predictions, codes = claims(n)
+        most = learn_stack(predictions, codes, np.bincount(codes)).posterior(20.0 * predictions).max()
+        assert most <= 1.0 - 1.5 / (n + 3.0) + 1e-12
+        assert most > 1.0 - 1.5 / (n + 3.0) - 0.35 / np.sqrt(n)
+
+    def test_what_is_held_back_vanishes_with_the_number_of_records(self):
+        predictions, codes = claims(4000)
+        stack = learn_stack(predictions, codes, np.bincount(codes))
+        assert stack.background.max() < 2e-3
+
+    def test_three_records_of_a_class_do_not_support_a_label_of_it(self):
+        predictions, codes = claims(400)
+        rare = codes.copy()
+        rare[np.flatnonzero(codes)[3:]] = 0
+        predictions = np.where((rare == codes)[None, :, None], predictions, predictions[:, :, ::-1])
+        stack = learn_stack(predictions, rare, np.bincount(rare))
+        common, of_rare = (stack.posterior(20.0 * np.eye(2)[[k]][None].repeat(4, axis=0)).max() for k in (0, 1))
+        assert of_rare <= 1.0 - 5.0**-1.5 + 1e-12
+        assert common > 0.99
+
+    @pytest.mark.parametrize("share_wrong", [0.05, 0.1, 0.2])
+    def test_labels_that_are_wrong_now_and_then_are_held_back_as_often(self, share_wrong):
+        predictions, codes = claims(500, share_wrong)
+        trust = learn_stack(predictions, codes, np.bincount(codes)).posterior(predictions).max(axis=1)
+        np.testing.assert_allclose(trust.mean(), 1.0 - share_wrong, atol=0.01)
+        assert trust.max() < 1.0 - share_wrong + 0.05
+
+    def test_weights_that_fit_chance_are_not_believed(self):
+        rng = np.random.default_rng(3)
+        codes = np.arange(60) % 2
+        chance = log_softmax(2.0 * rng.normal(size=(16, 60, 2)), axis=2)
+        stack = learn_stack(chance, codes, np.bincount(codes))
+        others = log_softmax(2.0 * rng.normal(size=(16, 2000, 2)), axis=2)
+        assert np.mean(stack.posterior(others).max(axis=1)) < 0.65
 
 
 class Found:

@@ -48,7 +48,7 @@ def summarize(model: Any) -> dict[str, Any]:
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
-        "calibration": _calibration_dict(_calibration_of(clf)),
+        "calibration": _calibration_dict(clf),
         "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf)],
     }
 
@@ -127,15 +127,17 @@ def _not_calibrated_since(clf: Any) -> str:
     return printed("raw-trust") if method == "raw" else printed("counting-trust", method=method)
 
 
-def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
+def _calibration_dict(clf: Any) -> dict[str, Any] | None:
+    found, model = _calibration_of(clf), clf.model_
     if found is None:
         return None
+    background = found.unexplained if isinstance(model, PartitionModel) else float(model.stack.background.max())
     return {
         "n_held_out": len(found.held_out),
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
         "slopes": None if found.linear is None else found.linear.slopes.tolist(),
-        "background": found.unexplained,
+        "background": background,
     }
 
 

@@ -16,7 +16,7 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
 from sepc.estimators.ensemble.growth import Grown, grow
 from sepc.estimators.ensemble.members import Plan
-from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness, sharpened
+from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
@@ -108,11 +108,9 @@ def fit_ensemble(
     predictions = np.stack([one.out_of_fold.log_probability for one in grown])
     log_densities = np.stack([one.out_of_fold.log_density for one in grown])
     known = np.flatnonzero(np.isfinite(predictions).all(axis=(0, 2)))
-    of_known = predictions[:, known], codes[some][known]
-    stack, unexplained = sharpened(learn_stack(*of_known), *of_known, training.class_count)
+    stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
     beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), CHUNK)])
-    how = beyond[some][known], training.class_count, unexplained
-    strangeness = learn_strangeness(log_densities[:, known], *how)
+    strangeness = learn_strangeness(log_densities[:, known], beyond[some][known], training.class_count)
     of_plain, of_scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     records = of_plain, of_scores
     model = EnsembleModel(

@@ -148,7 +148,8 @@ class EnsembleModel:
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
-        arrays: list[Any] = [self.mean, self.scale, self.class_count, self.stack.weights, self.stack.leaning]
+        stack = self.stack
+        arrays: list[Any] = [self.mean, self.scale, self.class_count, stack.weights, stack.leaning, stack.background]
         for member in self.members:
             arrays.append(member.plan.features)
             for part in member.parts:

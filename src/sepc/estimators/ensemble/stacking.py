@@ -1,5 +1,13 @@
 """Stacking: weights of the members' predictions, and how strange points are to all, learnt out of fold.
 
+The weights are learnt on the same predictions that show how good they are, so they claim too much: of 8 records all may
+be right by chance, and where labels are wrong now and then no weights alone can be calibrated. So a part of the
+probability goes to the shares of the classes, as much as makes every label wrong with a probability e. It is learnt
+together with a temperature on cross-fitted predictions: those of each fifth of the records, by weights that were
+learnt on the others. In any case e is at least ``a / (n + 2 a)``, the mean error rate after n records without an error,
+where a records with an error and a without one stand for what is known beforehand, and at least ``(m + 2) ** -1.5`` for
+a label with m records.
+
 Strangeness: each member has a density at a point in its own features. The mean over members of the log densities, each
 in units of its spread among held-out records, is one score. A value far beyond all training records concerns only the
 few members with that feature, and half of these see its rank alone; so the farthest such value counts on its own.
@@ -11,14 +19,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.constants import TEMPERATURE_PENALTY, UNEXPLAINED
 from sepc.estimators.ensemble.constants import (
     BEYOND_PENALTY,
-    CLEARLY,
+    CROSS_FITS,
+    EXPLAINED,
+    FEW_OF_CLASS,
     LEANING_PENALTY,
+    RECORDS_BEFOREHAND,
     STRANGE_TO_MEDIAN,
     SUM_PENALTY,
     WEIGHT_PENALTY,
@@ -30,35 +41,65 @@ from sepc.model.constants import BELOW_STRANGE
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stack:
-    """Weights of the members' log probabilities, none negative, and a leaning to each class.
+    """Weights of the members' log probabilities, none negative, a leaning to each class, and a background component.
 
     The log odds of one class against another are the weighted sum of the members' log odds and the difference of the
-    leanings: a logarithmic opinion pool, in which every member's contribution to a label can be named.
+    leanings: a logarithmic opinion pool, in which every member's contribution to a label can be named. With its
+    probabilities q, those of the stack are ``p[k] = (1 - b[k]) q[k] + (b @ q) s[k]``, where s are the shares of the
+    classes.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_members,)
+    leaning : ndarray of shape (n_classes,)
+    background : ndarray of shape (n_classes,)
+        Shares b of the background component where the pool is sure of each class.
+    class_share : ndarray of shape (n_classes,)
+        Probabilities s in the background component.
     """
 
     weights: FloatArray
     leaning: FloatArray
+    background: FloatArray
+    class_share: FloatArray
 
     def posterior(self, predictions: Iterable[FloatArray]) -> FloatArray:
         """Return probabilities from the members' log probabilities, each of shape (n, n_classes)."""
         total: FloatArray = self.leaning
         for weight, prediction in zip(self.weights, predictions, strict=True):
             total = total + weight * prediction
-        return np.asarray(softmax(total, axis=1))
+        return _with_background(softmax(total, axis=1), self.background, self.class_share)
 
 
-def learn_stack(predictions: FloatArray, codes: IntArray) -> Stack:
-    """Learn the weights of out-of-fold log probabilities, shape (n_members, n, n_classes), with the least log loss.
+@one_blas_thread()
+def learn_stack(predictions: FloatArray, codes: IntArray, class_count: IntArray) -> Stack:
+    """Learn a stack of out-of-fold log probabilities, shape (n_members, n, n_classes).
 
-    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1. `codes`, shape
-    (n,), are the true classes.
+    `codes`, shape (n,), are the true classes; `class_count`, shape (n_classes,), numbers of all training points.
     """
     step = max(-(-len(codes) // 20_000), 1)  # more points would not change the weights
     predictions, codes = predictions[:, ::step], codes[::step]
+    share, nothing = class_count / class_count.sum(), np.zeros(len(class_count))
+    pool = Stack(*_pool(predictions, codes), nothing, share)
+    cross_fitted, fold = np.empty(predictions.shape[1:]), _folds(codes)
+    for k in np.unique(fold):
+        out = fold == k
+        of_others = Stack(*_pool(predictions[:, ~out], codes[~out]), nothing, share)
+        cross_fitted[out] = np.log(of_others.posterior(predictions[:, out]))
+    temperature, error = _temperature_and_error(cross_fitted, codes, class_count)
+    of_class = np.maximum(error, (class_count + 2.0) ** -FEW_OF_CLASS)
+    return Stack(pool.weights / temperature, pool.leaning / temperature, _background(of_class, share), share)
+
+
+def _pool(predictions: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return weights and leanings with the least log loss.
+
+    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
+    """
     n_members, n, n_classes = predictions.shape
     start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
     if n == 0:  # nothing to learn from
-        return Stack(start[:n_members], start[n_members:])
+        return start[:n_members], start[n_members:]
     is_class = np.eye(n_classes)[codes]
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -76,26 +117,48 @@ def learn_stack(predictions: FloatArray, codes: IntArray) -> Stack:
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * LEANING_PENALTY * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
-    with one_blas_thread():
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
-    return Stack(found[:n_members], found[n_members:])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+    return found[:n_members], found[n_members:]
 
 
-def sharpened(stack: Stack, predictions: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[Stack, float]:
-    """Return a stack beside a background component that all labels share, and that component's weight.
+def _folds(codes: IntArray) -> IntArray:
+    """Return the fold of each record, with about the same number of each class in all of them."""
+    fold = np.empty(len(codes), dtype=np.int64)
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % CROSS_FITS
+    return fold
 
-    Without it, labels that are mostly clear, and wrong now and then wherever records lie, look like labels that are
-    nowhere clear; with it the weights may be larger. `class_count` are numbers of all training points.
+
+def _temperature_and_error(log_proba: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[float, float]:
+    """Learn a temperature and the least probability that a label is wrong, by cross-fitted log probabilities.
+
+    Those of the least log loss; the error is at most a half, beta distributed beforehand, the log temperature normal.
     """
-    if not len(codes):
-        return stack, 0.0
-    proba, own = stack.posterior(predictions), (np.arange(len(codes)), codes)
-    learnt = learn_calibration(np.log(proba), codes, class_count)
-    gains = np.log(learnt.posterior(np.log(proba))[own]) - np.log(proba[own])
-    if gains.sum() <= CLEARLY * np.sqrt(len(gains)) * gains.std():
-        return stack, 0.0
-    weights, leaning = stack.weights / learnt.temperature, stack.leaning / learnt.temperature + learnt.correction
-    return Stack(weights, leaning), learnt.unexplained
+    n, own = class_count.sum(), (np.arange(len(codes)), codes)
+    share, floor = class_count / n, RECORDS_BEFOREHAND / (n + 2.0 * RECORDS_BEFOREHAND)
+
+    def loss(theta: FloatArray) -> float:
+        proba, doubled = softmax(log_proba * np.exp(-theta[0]), axis=1), float(expit(theta[1]))
+        right = _with_background(proba, _background(0.5 * doubled, share), share)[own]
+        prior = UNEXPLAINED * np.log(doubled) + EXPLAINED * np.log1p(-doubled) - TEMPERATURE_PENALTY * theta[0] ** 2
+        return -float(np.log(right).sum() + prior)
+
+    bounds = [(-1.0, 2.0), (-9.0, 2.0)]
+    log_temperature, logit = minimize(loss, [0.0, -2.0], method="L-BFGS-B", bounds=bounds).x.tolist()
+    return float(np.exp(log_temperature)), max(0.5 * float(expit(logit)), floor)
+
+
+def _background(error: FloatArray | float, class_share: FloatArray) -> FloatArray:
+    """Return the shares of the background component that make labels wrong with this probability, (n_classes,).
+
+    No label is wrong more often than by the shares of the classes alone.
+    """
+    return np.minimum(error / (1.0 - class_share), 1.0)
+
+
+def _with_background(proba: FloatArray, background: FloatArray, class_share: FloatArray) -> FloatArray:
+    """Return probabilities, shape (n, n_classes), with the background's share, as in `Stack`."""
+    lost = proba * background
+    return np.asarray(proba - lost + lost.sum(axis=1, keepdims=True) * class_share)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,13 +182,10 @@ class Strangeness:
         return _by_members(log_densities, self.middle, self.spread) - BEYOND_PENALTY * np.log1p(beyond)
 
 
-def learn_strangeness(
-    log_densities: FloatArray, beyond: FloatArray, class_count: IntArray, unexplained: float = 0.0
-) -> Strangeness:
+def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count: IntArray) -> Strangeness:
     """Learn how strange ordinary points are from out-of-fold log densities, shape (n_members, n); n may be 0.
 
-    `beyond` is as in `Strangeness.score`, 0 but for records that the range of the training points was not taken from;
-    `unexplained` is the share of the background component everywhere.
+    `beyond` is as in `Strangeness.score`, 0 but for records that the range of the training points was not taken from.
     """
     share, n_members = class_count / class_count.sum(), len(log_densities)
     if not log_densities.shape[1]:
@@ -139,7 +199,7 @@ def learn_strangeness(
     spread *= width / STRANGE_TO_MEDIAN if width > 0.0 else 1.0
     scores = np.sort(_by_members(log_densities, middle, spread) - BEYOND_PENALTY * np.log1p(beyond))
     level = strange_below(scores) - BELOW_STRANGE
-    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), unexplained, level, share, scores))
+    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), 0.0, level, share, scores))
 
 
 def _by_members(log_densities: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
