@@ -17,7 +17,7 @@ median and the limit that few records exceed, and the worst one counts. With mis
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,24 @@ from sepc.model.densities import FARTHEST
 
 # Points of a block, and numbers in it, the same for all: sums over others may differ in the last bit.
 _ROWS, _NUMBERS = 128, 1 << 13
+
+
+class Departure(NamedTuple):
+    """Departures of the values of one point.
+
+    Attributes
+    ----------
+    from_others : bool
+        Whether from what the other values predict, or from the mean of the class.
+    sizes : ndarray of shape (d,)
+        Those of the columns of `Relations`, above 1 where beyond the limit of the column.
+    expected : ndarray of shape (d,)
+        What would be no departure.
+    """
+
+    from_others: bool
+    sizes: FloatArray
+    expected: FloatArray
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,6 +97,22 @@ class Relations:
             out[rows] = judge(block).T[:n]
         return out
 
+    def strangest(self, point: FloatArray, log_density: float) -> "Departure | None":
+        """Return how far the values of one point, shape (n_features,), are off; None if its density is stranger."""
+        scores = (np.append(-log_density, self.departures(point[None])[0]) - self.middle) / self.width
+        kind = int(np.nanargmax(scores)) - 1
+        if kind < 0:
+            return None
+        x = point[self.columns] / self.scale
+        to_classes = x - self.centers
+        away = to_classes[np.einsum("kd,de,ke->k", to_classes, self.precision, to_classes).argmin()]
+        image, diagonal = self.precision @ away, self.precision.diagonal()
+        off, difference = ((image / np.sqrt(diagonal), image / diagonal), (away, away))[kind]
+        (above, below), (power_above, power_below) = self.usual[kind], self.power[kind]
+        beyond = np.maximum(off / above, -off / below)
+        sizes = np.where(beyond > 1.0, np.maximum(beyond, 1.0) ** np.where(off > 0.0, power_above, power_below), beyond)
+        return Departure(kind == 0, sizes, (x - difference) * self.scale)
+
     def judge(self, xp: Any, put: Callable[[FloatArray], Any]) -> Callable[[Any], Any]:
         """Return the function that `departures` calls, for arrays of a library; `put` brings an array there.
 
@@ -111,6 +145,6 @@ def largest(xp: Any, away: Any, limits: Any, powers: Any) -> Any:
     above, below = (away / limits[0, ...], -away / limits[1, ...])
     usual = xp.maximum(xp.max(above, axis=0), xp.max(below, axis=0))
     sides = ((above, powers[0, ...]), (below, powers[1, ...]))
-    logs = [xp.max(power * xp.log(xp.maximum(beyond, 1.0)), axis=0) for beyond, power in sides]
+    logs = [xp.max(power * xp.log(xp.clip(beyond, 1.0, None)), axis=0) for beyond, power in sides]
     far = xp.maximum(*logs)
     return xp.where(far > 0.0, xp.exp(far), usual)
