@@ -37,7 +37,7 @@ class Departure(NamedTuple):
     from_others : bool
         Whether from what the other values predict, or from the mean of the class.
     sizes : ndarray of shape (d,)
-        Those of the columns of `Relations`, above 1 where beyond the limit of the column.
+        Those of the columns of `Relations`, in standard deviations.
     expected : ndarray of shape (d,)
         What would be no departure.
     """
@@ -107,11 +107,9 @@ class Relations:
         to_classes = x - self.centers
         away = to_classes[np.einsum("kd,de,ke->k", to_classes, self.precision, to_classes).argmin()]
         image, diagonal = self.precision @ away, self.precision.diagonal()
+        # In standard deviations: no value departs as far from the others as one that alone is off.
         off, difference = ((image / np.sqrt(diagonal), image / diagonal), (away, away))[kind]
-        (above, below), (power_above, power_below) = self.usual[kind], self.power[kind]
-        beyond = np.maximum(off / above, -off / below)
-        sizes = np.where(beyond > 1.0, np.maximum(beyond, 1.0) ** np.where(off > 0.0, power_above, power_below), beyond)
-        return Departure(kind == 0, sizes, (x - difference) * self.scale)
+        return Departure(kind == 0, np.abs(off), (x - difference) * self.scale)
 
     def judge(self, xp: Any, put: Callable[[FloatArray], Any]) -> Callable[[Any], Any]:
         """Return the function that `departures` calls, for arrays of a library; `put` brings an array there.

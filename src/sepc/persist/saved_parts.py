@@ -247,9 +247,9 @@ def _relations(reader: ArrayReader, dim: int, n_classes: int) -> Relations | Non
     columns = reader.integers("columns", (None,), 0, dim)
     n = len(columns)
     require(n > 0 and len(np.unique(columns)) == n, "columns of relations")
-    precision = reader.numbers("precision", (n, n))
+    precision = reader.numbers("precision", (n, n), limit=1e12)
     require(bool((precision.diagonal() > 0.0).all()), "precision")
-    centers = reader.numbers("centers", (None, n))
+    centers = reader.numbers("centers", (None, n), limit=1e12)
     require(1 <= len(centers) <= n_classes, "centers")
     return Relations(
         columns=columns,
