@@ -72,7 +72,7 @@ def learn_relations(
     z, away, centers, scale = (one[..., varies] for one in (z, away, centers, scale))
     z, away, centers = z / scale, away / scale, centers / scale
     farther = np.where(some, count[own] / np.maximum(left_in, 1), 1.0)  # from the centre of the others than from theirs
-    weight = copies * farther
+    weight: FloatArray = np.asarray(copies * farther, dtype=np.float64)
     precision, shrunken = _precision(away[some], weight[some], farther[some], len(z))
     # Distances to all classes, that to the own one without the record.
     image, of_centers = away @ precision, centers @ precision
