@@ -127,7 +127,7 @@ class TestTemperature:
     def test_without_records_nothing_is_sure(self):
         found = learn_calibration(np.empty((0, 2)), np.empty(0, dtype=int), np.array([3, 1]))
         assert found.posterior(np.array([[0.0, -100.0]])).max() < 0.9
-        assert np.isnan(found.typicality(np.zeros(2))).all()
+        assert np.isnan(found.typicality(np.zeros(2), np.empty((2, 0)))).all()
 
 
 class TestCorrection:
@@ -203,7 +203,7 @@ class TestTypicality:
         found = learn_calibration(joint, codes, np.bincount(codes))
         asked = log_density(joint[:50]) + rng.normal(size=50)
         counted = [(log_density(joint) <= value).mean() for value in asked]
-        assert found.typicality(asked).tolist() == counted
+        assert found.typicality(asked, np.empty((len(asked), 0))).tolist() == counted
 
     @pytest.mark.parametrize("n", [100, 150, 1000])
     def test_about_one_in_a_hundred_of_new_records_is_strange(self, n):
@@ -213,7 +213,7 @@ class TestTypicality:
             joint = rng.standard_t(2, size=(n, 1)) + np.log([[0.6, 0.4]])
             found = learn_calibration(joint, np.arange(n) % 2, np.array([n, n]))
             new = log_density(rng.standard_t(2, size=(1000, 1)) + np.log([[0.6, 0.4]]))
-            strange.append((found.typicality(new) < STRANGE).mean())
+            strange.append((found.typicality(new, np.empty((len(new), 0))) < STRANGE).mean())
         assert np.mean(strange) == pytest.approx(STRANGE, abs=0.004)
 
     def test_a_point_is_strange_below_the_limit(self):

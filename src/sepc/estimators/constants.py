@@ -40,3 +40,20 @@ REACH = 3.0
 # Up to this number of records the log temperature is at least -1; many records may show that densities are far from
 # sure enough, a few cannot.
 FEW_RECORDS = 1000.0
+
+# Typicality by relations between columns, chosen on ten sets of `CHOOSING` and on planted ones of 24 to 160 records:
+# the share of strange ones among records three times as far away, with one value off by 8 deviations, or with a value
+# of another record in a column that others predict, and among unchanged ones.
+# Variance that is added to each column's, as a share of it. From 1e-8 to 1e-4 nothing changes.
+RELATION_RIDGE = 1e-6
+# Records that a covariance of independent columns may weigh as much as, times the root of the number of columns.
+SHRINKAGES = tuple(10.0 ** (0.5 * k) for k in range(-2, 9))
+# Share of departures to one side beyond a column's limit, and of records beyond that of a score; of few records so
+# many. Of 0.01, 0.02, 0.04 and of 1, 3, 6: with less beyond, more of both changed and unchanged records are strange.
+SHARE_BEYOND, WORST = 0.01, 0.02
+RECORDS_BEYOND = 3.0
+# Least and largest power of departures beyond the limit, for heavy tails and light ones. Of 0.1 to 0.4 and 1 to 4: with
+# 1 for the largest, records three times as far away are found less often.
+LEAST_POWER, MOST_POWER = 0.2, 2.0
+# Least number of complete records, each with others of its class. With 24 one in ten unchanged records was strange.
+LEAST_JUDGED = 50

@@ -32,13 +32,15 @@ from sepc.estimators.calibrating import learn_calibration
 from sepc.estimators.constants import CALIBRATING, EM_STEPS, FAR_BEHIND, PASSES
 from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
 from sepc.estimators.records import Core, Records
+from sepc.estimators.relating import Judged, with_relations
 from sepc.geometry.threads import one_blas_thread
-from sepc.model.calibration import Calibration
+from sepc.model.calibration import Calibration, log_density
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
 from sepc.model.merging import LEVELS, UNMERGED, groupings, merged_mixtures
 from sepc.model.mixtures import Mixture, component_of_points, mixture_of_blocks
 from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
+from sepc.model.relations import Relations
 from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
@@ -303,6 +305,16 @@ def _blocks(
     return numbers
 
 
+def related(fit: DensityFit[Mixture], core: Core, judged: Judged) -> DensityFit[Mixture]:
+    """Return a fit of a whole core whose typicality knows relations between columns."""
+    scores = np.column_stack([np.full(len(core.codes), np.nan), judged.departures])
+    for k, mixture in enumerate(fit.held_out):
+        out = np.flatnonzero(fit.part == k)
+        scores[out, 0] = -log_density(mixture.log_joint_in(fit.whole.unit, core.with_gaps[out]))
+    scores = scores[np.isfinite(scores[:, 0])]
+    return replace(fit, calibration=with_relations(fit.calibration, judged.relations, scores)) if len(scores) else fit
+
+
 def refined(
     fit: DensityFit[Mixture],
     choice: Choice,
@@ -311,6 +323,7 @@ def refined(
     class_count: IntArray,
     calibrated: bool,
     linear: bool,
+    related_by: Judged | None,
 ) -> DensityFit[Mixture]:
     """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew.
 
@@ -329,9 +342,13 @@ def refined(
     if not calibrated:
         return replace(fit, whole=whole)
     step = np.uint64(max(len(records) // CALIBRATING, 1))
-    judged = partial(_judged, held_out, len(class_count), parts, whole.unit, step)
-    joint, codes, points = records.gathered(judged)
+    # Of so many records each hardly weighs in the relations that it is judged by.
+    relations = None if related_by is None else related_by.relations
+    judged = partial(_judged, held_out, len(class_count), parts, whole.unit, relations, step)
+    joint, codes, points, departures = records.gathered(judged)
     calibration = learn_calibration(joint, codes, class_count, known_share(points), points if linear else None)
+    if relations is not None and len(codes):
+        calibration = with_relations(calibration, relations, np.column_stack([-log_density(joint), departures]))
     return DensityFit(whole, fit.groups, calibration, held_out, records.parts(parts))
 
 
@@ -355,16 +372,18 @@ def _judged(
     n_classes: int,
     parts: HashParts,
     unit: FloatArray,
+    relations: Relations | None,
     step: np.uint64,
     points: FloatArray,
     codes: IntArray,
     hashes: Hashes,
 ) -> list[Any]:
-    """Return, of each `step`-th record that is held out, its log joint densities, class, and features."""
+    """Return, of each `step`-th record that is held out, its log joint densities, class, features and departures."""
     part = parts(hashes, codes)
     some = ((hashes >> np.uint64(32)) % step == 0) & (part != IN_NO_PART)
     points, codes, part = points[some], codes[some], part[some]
     joint = np.empty((len(codes), n_classes))
     for k, mixture in enumerate(held_out):
         joint[part == k] = mixture.log_joint_in(unit, points[part == k])
-    return [joint, codes, points]
+    departures = np.empty((len(codes), 0)) if relations is None else relations.departures(points)
+    return [joint, codes, points, departures]

@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.validation import TrainingSet, has_gaps
-from sepc.estimators.density_fit import fit_densities, refined
+from sepc.estimators.density_fit import fit_densities, refined, related
+from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, Core, Records, RecordsElsewhere, RecordsInMemory
+from sepc.estimators.relating import learn_relations
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS, require_method
@@ -136,8 +138,14 @@ def _densities(
     # The penalty of linear terms is one of standardised features.
     how = calibrated, settings.standardize
     fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, *how)
+    judged = None
+    if calibrated and settings.standardize:  # in other units typicality stays that of the densities
+        equal = groups_of(core.points, core.codes).of_record
+        judged = learn_relations(core.with_gaps, core.codes, equal, categories)
     if core.hashes is not None:
-        fit = refined(fit, choice, records, core, records.extents.n, *how)
+        fit = refined(fit, choice, records, core, records.extents.n, *how, judged)
+    elif judged is not None:
+        fit = related(fit, core, judged)
     held_out = tuple(mixture.densities for mixture in fit.held_out)
     part = fit.part if records.kept is not None else fit.part[:0]
     return DensityFit(fit.whole.densities, fit.groups, fit.calibration, held_out, part)

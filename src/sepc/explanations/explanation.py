@@ -141,7 +141,8 @@ class Explanation(TextExplanation):
         comes from counts.
     strange_features : tuple of FeatureShare
         The most unusual values of a strange point, the largest share first; the reference is the mean of the records of
-        the region where it is least strange. Empty for other points.
+        the region where it is least strange, or what the other values, or the class, make expected. Empty for other
+        points.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all ``others`` (``all others`` if the label itself
         is called so).

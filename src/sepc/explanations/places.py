@@ -20,7 +20,7 @@ class FeatureShare(NamedTuple):
 
     Of a raw table it is one column, with raw values, None for a missing one. Where these are levels (`is_level`), not
     numbers, the reference is the most frequent one in the ellipsoid, and `usual` its share of the training records
-    there; None where that is not known.
+    there; None where that is not known. `from_others`: the reference is what the other values predict.
     """
 
     feature: str
@@ -29,6 +29,7 @@ class FeatureShare(NamedTuple):
     share: float
     is_level: bool = False
     usual: float | None = None
+    from_others: bool = False
 
     def in_words(self, reference: str) -> str:
         """Return it as part of a sentence, with a name of the reference of numbers."""
@@ -36,6 +37,7 @@ class FeatureShare(NamedTuple):
         share = "" if self.usual is None else f", {100.0 * self.usual:.0f} %"
         if is_usual and self.value == self.reference:
             return f"{self.feature} ({in_words(self.value)}{share})"
+        reference = "by the other values" if self.from_others else reference
         compared = "mostly" if is_usual else "centre" if self.value is None else reference
         return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)}{share})"
 

@@ -319,11 +319,21 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     """Return the most unusual values of a point, compared with the region where it is least strange.
 
     Each has its share of the squared distance, the largest first, and the mean of that region's records as reference.
-    There are none for a model of counts.
+    Where relations between columns are what makes it strange, it is the share of squared departures, and the reference
+    what the other values, or the class, make expected. There are none for a model of counts.
     """
     if not isinstance(model, DensityModel):
         return ()
-    densities, z = model.densities, model.units(x)
+    densities, z, relations = model.densities, model.units(x), model.calibration.relations
+    found = None if relations is None else relations.strangest(z, float(log_density(densities.log_joint(z[None]))[0]))
+    if relations is not None and found is not None:
+        expected = z.copy()
+        expected[relations.columns] = found.expected
+        squares = np.zeros(len(z))
+        squares[relations.columns] = np.square(found.sizes)
+        # Beside a value far off, others are off only by what it makes of them.
+        squares[squares < min(1.0, squares.max())] = 0.0
+        return _largest(squares, x, model.original(expected), vocabulary, found.from_others)
     nearest = int(densities.by_component(z[None])[0].argmax())
     squares = squares_to(densities, nearest, z[None])[0]
     if densities.shares is not None:
@@ -331,13 +341,25 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
         logs = densities.shares.by_feature(z[None], nearest)[0]
         squares[densities.shares.categories.features] -= 2.0 * np.where(np.isnan(logs), 0.0, logs)
     mean = model.original(densities.mean(nearest))
+    return _largest(squares, x, mean, vocabulary)
+
+
+def _largest(
+    squares: FloatArray, x: FloatArray, reference: FloatArray, vocabulary: Vocabulary, from_others: bool = False
+) -> tuple[FeatureShare, ...]:
+    """Return the five columns with the largest sums of these squares of the features, shape (d,)."""
     # With correlated features a column may have a negative sum, which is no part of the strangeness.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]
     whole = sum(part for part, _ in away)
     most = sorted((pair for pair in away if pair[0] > 0.0), key=lambda pair: -pair[0])[:5]
     return tuple(
         FeatureShare(
-            word.name, vocabulary.own_value(word, x), vocabulary.value(word, mean), part / whole, word.is_level
+            word.name,
+            vocabulary.own_value(word, x),
+            vocabulary.value(word, reference),
+            part / whole,
+            word.is_level,
+            from_others=from_others,
         )
         for part, word in most
     )

@@ -57,7 +57,8 @@ class Assessment:
     known : ndarray of shape (n,)
         Share of known features: 1 unless values are missing.
     typicality : ndarray of shape (n,)
-        Share of the held-out training records that are at least as strange (have no higher density): near 0 is strange.
+        Share of the held-out training records that are at least as strange: near 0 is strange. By the density, or by
+        a value that does not go with its class or with the other values (`model.relations`).
         NaN where it is not known: for other trust methods than "local".
     stability : ndarray of shape (n,)
         Share of the partitions with a held-out part of the training records that give the same label; NaN without any.

@@ -11,7 +11,8 @@ hold a part out show how well they predict others. From the densities of held-ou
   one, for the records whose labels the regions do not show, and that of a uniform and very low density, which takes
   over far away from all regions,
 - linear terms of the features, where they help: what a straight line shows is not lost where densities miss it,
-- typicality: the share of held-out records at which the density is no higher.
+- typicality: the share of held-out records that are at least as strange, by their density, or by the worst of it and
+  two scores that know relations between columns (`model.relations`).
 
 With a share k of a point's features known, the temperature is T^k and the corrections are multiplied by k: the fewer
 are known, the less overconfidence there is to correct. A missing feature has no linear term. `estimators.calibrating`
@@ -25,6 +26,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.relations import Relations
 
 # A point is strange if its typicality is below this.
 STRANGE = 0.01
@@ -81,9 +83,11 @@ class Calibration:
     class_share : ndarray of shape (n_classes,)
         Probabilities in the background.
     held_out : ndarray of shape (n,)
-        Logarithms of the density at held-out records, ascending.
+        Scores of held-out records, ascending: logarithms of the density, or those of `relations`.
     linear : LinearTerms or None
         Added to the log odds of each label, too; None where held-out records do not show that it helps.
+    relations : Relations or None
+        Relations between columns; None where density alone shows what is strange.
     """
 
     temperature: float
@@ -93,6 +97,7 @@ class Calibration:
     class_share: FloatArray
     held_out: FloatArray
     linear: LinearTerms | None = None
+    relations: Relations | None = None
 
     def posterior(
         self, joint: FloatArray, known: FloatArray | float = 1.0, points: FloatArray | None = None
@@ -150,11 +155,15 @@ class Calibration:
         far = expit(self.level - log_densities)
         return np.asarray(self.unexplained + (1.0 - self.unexplained) * far)
 
-    def typicality(self, log_densities: FloatArray) -> FloatArray:
-        """Return the share of held-out records at which the density is no higher; NaN if there are none."""
+    def typicality(self, log_densities: FloatArray, points: FloatArray) -> FloatArray:
+        """Return the share of held-out records that are at least as strange as points; NaN if there are none.
+
+        `points`, shape (n, d), are in the units of the model, and have these densities, shape (n,).
+        """
         if not len(self.held_out):
             return np.full(len(log_densities), np.nan)
-        return np.asarray(np.searchsorted(self.held_out, log_densities, side="right") / len(self.held_out))
+        scores = log_densities if self.relations is None else self.relations.score(points, log_densities)
+        return np.asarray(np.searchsorted(self.held_out, scores, side="right") / len(self.held_out))
 
 
 def log_density(joint: FloatArray) -> FloatArray:

@@ -245,7 +245,7 @@ class DensityModel(PartitionModel):
         """Return the decision on points in the model's units, and a function that returns the verdicts on them."""
         joint = self.densities.log_joint(Z)
         decision = self._decided(joint, Z)
-        typicality = self.calibration.typicality(log_density(joint))
+        typicality = self.calibration.typicality(log_density(joint), Z)
         if decision.known is not None:
             typicality[decision.known == 0.0] = np.nan  # no value is known that could be strange
         return decision._replace(typicality=typicality), partial(self.verdicts, Z)

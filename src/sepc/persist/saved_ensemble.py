@@ -144,7 +144,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
 
 def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: TrainingSummary) -> Strangeness:
     """Return the detector of strange points."""
-    calibration = unpack_calibration(reader.under("calibration"), len(summary.classes), summary.n)
+    calibration = unpack_calibration(reader.under("calibration"), summary.dim, len(summary.classes), summary.n)
     if calibration is None:
         raise ValueError("calibration")
     middle, spread = reader.numbers("middle", (n_members,)), reader.positive("spread", (n_members,))

@@ -1,6 +1,7 @@
 """Partitions, rules and densities to arrays and JSON, and back."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.merging import is_any_merged
 from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
+from sepc.model.relations import Relations
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -221,10 +223,14 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
         if calibration.linear is not None:
             writer.put("slopes", calibration.linear.slopes)
             writer.put("ends", [calibration.linear.low, calibration.linear.high])
+        if calibration.relations is not None:
+            of_relations = writer.under("relations")
+            for one in fields(calibration.relations):
+                of_relations.put(one.name, getattr(calibration.relations, one.name))
 
 
-def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int, dim: int = 0) -> Calibration | None:
-    """Return a calibration, perhaps with linear terms of `dim` features; None where a file has none."""
+def unpack_calibration(reader: ArrayReader, dim: int, n_classes: int, n_rows: int) -> Calibration | None:
+    """Return a calibration, perhaps with linear terms or relations of `dim` features; None where a file has none."""
     if "numbers" not in reader:
         return None
     temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
@@ -238,7 +244,31 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int, dim: in
         low, high = reader.numbers("ends", (2, dim))
         require(bool((low <= high).all()), "ends of linear terms")
         linear = LinearTerms(reader.numbers("slopes", (dim, n_classes)), low, high)
-    return Calibration(temperature, correction, unexplained, level, share, left_out, linear)
+    relations = _relations(reader.under("relations"), dim, n_classes)
+    return Calibration(temperature, correction, unexplained, level, share, left_out, linear, relations)
+
+
+def _relations(reader: ArrayReader, dim: int, n_classes: int) -> Relations | None:
+    """Return relations between columns; None where a file has none."""
+    if "columns" not in reader:
+        return None
+    columns = reader.integers("columns", (None,), 0, dim)
+    n = len(columns)
+    require(n > 0 and len(np.unique(columns)) == n, "columns of relations")
+    precision = reader.numbers("precision", (n, n), limit=1e12)
+    require(bool((precision.diagonal() > 0.0).all()), "precision")
+    centers = reader.numbers("centers", (None, n), limit=1e12)
+    require(1 <= len(centers) <= n_classes, "centers")
+    return Relations(
+        columns=columns,
+        scale=reader.positive("scale", (n,)),
+        centers=centers,
+        precision=precision,
+        usual=reader.positive("usual", (2, 2, n)),
+        power=reader.positive("power", (2, 2, n)),
+        middle=reader.numbers("middle", (3,)),
+        width=reader.positive("width", (3,)),
+    )
 
 
 def pack_fit(writer: ArrayWriter, fit: DensityFit[LocalDensities], is_calibrated: bool, training_rows: bool) -> None:
@@ -267,7 +297,7 @@ def unpack_fit(
     n_classes = len(class_count)
     densities = unpack_densities(reader.under("densities"), dim, n_classes)
     groups = unpack_groups(reader, densities, partitions)
-    calibration = unpack_calibration(reader.under("calibration"), n_classes, int(class_count.sum()), dim)
+    calibration = unpack_calibration(reader.under("calibration"), dim, n_classes, int(class_count.sum()))
     require((calibration is not None) == is_calibrated, "calibration")
     if calibration is None:
         return DensityFit(densities, groups, identity_calibration(class_count))

@@ -98,12 +98,20 @@ def log_density(joint: Array, xp: Any) -> Array:
     return top[:, 0] + xp.log(xp.sum(xp.exp(joint - top), axis=1))
 
 
-def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
-    """Return the share of the held-out records at which the density is no higher, shape (n,)."""
-    xp, n = place.xp, len(calibration.held_out)
+def typicality(calibration: Calibration, joint: Array, Z: Array, place: Place) -> Array:
+    """Return the share of the held-out records that are at least as strange as points Z, shape (n,)."""
+    xp, n, relations = place.xp, len(calibration.held_out), calibration.relations
     if not n:
         return xp.full(joint.shape[0], xp.nan, dtype=xp.float64, device=place.device)
-    ranks = xp.searchsorted(place.put(calibration.held_out), log_density(joint, xp), side="right")
+    scores = log_density(joint, xp)
+    if relations is not None:
+        judge, columns = relations.judge(xp, place.put), place.put(relations.columns)
+        blocks = [
+            judge(xp.take(Z[rows, :].T, columns, axis=0)).T for rows in _blocks(Z.shape[0], len(relations.columns))
+        ]
+        each = xp.concat([-scores[:, None], xp.concat(blocks, axis=0)], axis=1)
+        scores = -xp.max((each - place.put(relations.middle)) / place.put(relations.width), axis=1)
+    ranks = xp.searchsorted(place.put(calibration.held_out), scores, side="right")
     return xp.astype(ranks, xp.float64) / n
 
 

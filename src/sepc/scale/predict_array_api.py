@@ -87,14 +87,14 @@ class DevicePoints:
     def decision(self) -> Decision:
         """Numbers of labels, trust and probabilities."""
         if isinstance(self.model, DensityModel):
-            return self._by_joint(self.model, log_joint(self.model.densities, self.Z, self.place))
+            return self._by_joint(self.model)
         decision, _, which = self._by_counts
         label, trust, proba, contested = (self.place.look_up(values, which) for values in decision[:4])
         return Decision(label, trust, proba, contested)
 
-    def _by_joint(self, model: DensityModel, joint: Array) -> Decision:
+    def _by_joint(self, model: DensityModel) -> Decision:
         """Return what `DensityModel` makes of the log joint densities."""
-        xp, calibration = self.place.xp, model.calibration
+        xp, calibration, joint = self.place.xp, model.calibration, log_joint(model.densities, self.Z, self.place)
         proba = posterior(calibration, joint, self.Z, self.place)
         in_order = xp.sort(proba, axis=1)
         return Decision(
@@ -102,7 +102,7 @@ class DevicePoints:
             in_order[:, -1],
             proba,
             in_order[:, -2] >= CONTESTED,
-            typicality(calibration, joint, self.place),
+            typicality(calibration, joint, self.Z, self.place),
         )
 
     def _stability(self) -> Array:
@@ -113,8 +113,8 @@ class DevicePoints:
         same = xp.zeros(self.Z.shape[0], dtype=xp.float64, device=self.place.device)
         for part in model.fit.held_out:
             shift = float(np.log(model.densities.unit).sum() - np.log(part.unit).sum())
-            label = self._by_joint(model, log_joint(part, self.Z, self.place) + shift).label
-            same = same + xp.astype(label == self.decision.label, xp.float64)
+            proba = posterior(model.calibration, log_joint(part, self.Z, self.place) + shift, self.Z, self.place)
+            same = same + xp.astype(xp.argmax(proba, axis=1) == self.decision.label, xp.float64)
         return same / len(model.fit.held_out)
 
     def assessment(self) -> "ArrayAssessment":

@@ -176,7 +176,7 @@ def test_a_value_beyond_all_training_records_makes_strange_the_farther_the_more(
     found = learn_strangeness(logs, np.zeros(200), np.array([100, 100]))
     scores = found.score(np.repeat(np.median(logs, axis=1)[:, None], 4, axis=1), np.array([0.0, 1.0, 10.0, 1000.0]))
     assert (np.diff(scores) < 0).all()
-    typicality = found.calibration.typicality(scores)
+    typicality = found.calibration.typicality(scores, np.empty((len(scores), 0)))
     assert typicality[0] > 0.4
     assert typicality[-1] < 0.01
 
@@ -190,7 +190,7 @@ def test_a_member_that_finds_the_same_density_everywhere_says_nothing():
 def test_without_records_nothing_is_known():
     found = learn_strangeness(np.empty((2, 0)), np.empty(0), np.array([1, 1]))
     scores = found.score(np.zeros((2, 3)), np.zeros(3))
-    assert np.isnan(found.calibration.typicality(scores)).all()
+    assert np.isnan(found.calibration.typicality(scores, np.empty((len(scores), 0)))).all()
     assert found.calibration.background(scores).max() == 0.0
 
 

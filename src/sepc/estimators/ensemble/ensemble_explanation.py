@@ -121,8 +121,8 @@ class EnsembleExplanation(TextExplanation):
     typicality, stability : float or None
         As in `assess`; None where they are not known.
     strangest_to : tuple of str
-        Features whose values lie beyond those of all training records, farthest first, and those of the member to which
-        the record is strangest; empty unless the record is strange.
+        Features whose values do not go with the others or the class, or, where the densities make it strange, those
+        beyond all training records, farthest first, and those of the strangest member; empty unless it is strange.
     leaning : float
         The intercept of the log odds: as learnt, and by class priors if these are stated.
     background : float
@@ -271,8 +271,17 @@ def explain_ensemble(
 
 def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the features that make one point, X of shape (1, d), strange."""
-    by_member = (model.predictions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
+    strangeness, log_densities = model.strangeness, model.predictions(X).log_density
+    by_member = (log_densities[:, 0] - strangeness.middle) / strangeness.spread
     beyond = model.views.beyond(X)[0]
+    relations = strangeness.calibration.relations
+    if relations is not None:
+        score = float(strangeness.score(log_densities, beyond.max(keepdims=True))[0])
+        found = relations.strangest(model.units(X)[0], score)
+        if found is not None:
+            order = np.argsort(-found.sizes, kind="stable")
+            off = relations.columns[order[found.sizes[order] >= min(1.0, found.sizes.max())]]
+            return vocabulary.named([model.features[j] for j in off.tolist()])
     outside = [j for j in np.argsort(-beyond, kind="stable").tolist() if beyond[j] > 0.0]
     looked_at = model.members[int(by_member.argmin())].plan.features.tolist()
     return vocabulary.named([model.features[j] for j in dict.fromkeys(outside + looked_at)])

@@ -1,6 +1,7 @@
 """Fits of an ensemble: from a checked training set to members and their weights."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.constants import CHUNK
+from sepc.estimators.constants import CHUNK, CORE_NUMBERS
 from sepc.estimators.ensemble.constants import ALL_AT_MOST, FEW_FEATURES, HALF_AT_MOST, RELEVANCE_FLOOR, ROUND
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
@@ -20,7 +21,9 @@ from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
+from sepc.estimators.relating import learn_relations, with_relations
 from sepc.geometry.chunks import Extents, chunk_slices
+from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
@@ -108,9 +111,19 @@ def fit_ensemble(
     predictions = np.stack([one.out_of_fold.log_probability for one in grown])
     log_densities = np.stack([one.out_of_fold.log_density for one in grown])
     known = np.flatnonzero(np.isfinite(predictions).all(axis=(0, 2)))
-    stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
+    with one_blas_thread():
+        stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
     beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), CHUNK)])
     strangeness = learn_strangeness(log_densities[:, known], beyond[some][known], training.class_count)
+    judging = known[:: max(len(known) * X.shape[1] // CORE_NUMBERS, 1)]
+    mine = some[judging]
+    seen = plain[mine] if gaps is None else np.where(gaps[mine], np.nan, plain[mine])
+    judged = learn_relations(seen, codes[mine], equal.of_record[mine], categories)
+    if judged is not None:
+        densities = strangeness.score(log_densities[:, judging], beyond[mine])
+        scores = np.column_stack([-densities, judged.departures])
+        calibration = with_relations(strangeness.calibration, judged.relations, scores)
+        strangeness = replace(strangeness, calibration=calibration)
     of_plain, of_scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     records = of_plain, of_scores
     model = EnsembleModel(

@@ -113,7 +113,7 @@ class EnsembleModel:
         scores = self.strangeness.score(predicted.log_density, self.views.beyond(X).max(axis=1))
         calibration = self.strangeness.calibration
         proba = calibration.with_background(self.stack.posterior(predicted.log_probability), scores)
-        typicality = calibration.typicality(scores)
+        typicality = calibration.typicality(scores, self.units(X))
         known = known_share(X)
         if isinstance(known, float):
             return decide_by_probability(proba, typicality, self.policy)

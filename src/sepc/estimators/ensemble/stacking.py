@@ -34,7 +34,6 @@ from sepc.estimators.ensemble.constants import (
     SUM_PENALTY,
     WEIGHT_PENALTY,
 )
-from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import NOWHERE, Calibration, strange_below
 from sepc.model.constants import BELOW_STRANGE
 
@@ -71,7 +70,6 @@ class Stack:
         return _with_background(softmax(total, axis=1), self.background, self.class_share)
 
 
-@one_blas_thread()
 def learn_stack(predictions: FloatArray, codes: IntArray, class_count: IntArray) -> Stack:
     """Learn a stack of out-of-fold log probabilities, shape (n_members, n, n_classes).
 
