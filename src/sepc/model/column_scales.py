@@ -44,7 +44,7 @@ class Curves:
     middle, length : ndarray of shape (k,)
         Median, and median distance from it of the values that differ from it.
     quantiles : ndarray of shape (n_quantiles, k)
-        From the smallest to the largest value, at even distances in rank.
+        From the smallest to the largest value, at even distances in rank; 0 where normal scores do not need them.
     """
 
     columns: IntArray
@@ -63,7 +63,8 @@ class Curves:
             differ = [column[column > 0.0] for column in away.T]
         length = np.array([np.median(some) if len(some) else 1.0 for some in differ])
         shares = np.linspace(0.0, 100.0, min(len(X), QUANTILES))
-        return cls(columns, ranked, middle, length, np.maximum.accumulate(np.nanpercentile(values, shares, axis=0)))
+        quantiles = np.maximum.accumulate(np.nanpercentile(values, shares, axis=0))
+        return cls(columns, ranked, middle, length, np.where(ranked, quantiles, 0.0))
 
     def bend(self, X: FloatArray) -> None:
         """Replace the values of the columns, of points of shape (n, d), by those of their functions; NaN stays NaN."""
