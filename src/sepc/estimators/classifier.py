@@ -62,7 +62,9 @@ class SEPClassifier(TrustClassifier):
           decided by the nearest one as it is, with its trust, however far away: ``allow_outside=False`` refuses it.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
-        depends on the units of the features. Everything that is shown is in the original units.
+        depends on the units of the features. With "local" and "raw" columns with heavy tails are then replaced by
+        signed logarithms or normal scores where held-out records prefer it. Everything that is shown is in the original
+        units.
     class_prior : dict or array-like of shape (n_classes,), default=None
         Class priors where predictions are made, as `under` takes them; None for those of the training set.
     costs : dict or array-like, default=None
@@ -81,7 +83,8 @@ class SEPClassifier(TrustClassifier):
         against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (d,)
-        Standardised units are ``(x - mean_) / scale_``.
+        Standardised units are ``(g(x) - mean_) / scale_``; g leaves values as they are, but with heavy tails,
+        which are on a scale of their own: ``model_.scales`` converts, and ``model_.scales.curves`` names them.
     model_ : DensityModel or CountModel
         The fitted model: regions, densities and calibration. See `sepc.model.PartitionModel`.
     n_features_in_ : int
