@@ -60,13 +60,13 @@ def test_no_change_on_lines_to_training_records_is_shorter(name, clf, n):
     rng = np.random.default_rng(0)
     for x in X[::2][rng.permutation(len(X) // 2)[:n]]:
         found = clf.explain(x).counterfactual
-        plain = along_lines(clf, x, rng.permutation(X[1::2])[:200], clf.model_.scale)
+        plain = along_lines(clf, x, rng.permutation(X[1::2])[:200], clf.model_.scales.scale)
         if found is None:
             assert plain == np.inf
             continue
         changed = np.array(list(found.point.values()))
         assert clf.predict(changed[None])[0] == found.label != clf.predict(x[None])[0]
-        assert np.linalg.norm((changed - x) / clf.model_.scale) == pytest.approx(found.distance)
+        assert np.linalg.norm((changed - x) / clf.model_.scales.scale) == pytest.approx(found.distance)
         # What a plain search finds is itself no more exact than so.
         assert found.distance <= 1.001 * plain
 

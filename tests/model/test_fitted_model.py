@@ -47,14 +47,14 @@ class TestInterface:
         assert model.classes.tolist() == ["a", "b", "c"]
         assert model.class_count.tolist() == [40, 40, 40]
         assert len(model.features) == d
-        assert model.mean.shape == model.scale.shape == (d,)
+        assert model.scales.mean.shape == model.scales.scale.shape == (d,)
         assert model.outline.middles.shape == (3, d)
         assert model.trust == getattr(clf, "trust", "ensemble")
 
     def test_points_come_back_in_the_units_that_they_came_in(self, clf):
         model = clf.model_
         close(model.original(model.units(self.Z)), self.Z)
-        close(model.units(self.Z), (self.Z - model.mean) / model.scale)
+        close(model.units(self.Z), (self.Z - model.scales.mean) / model.scales.scale)
 
     def test_records_are_the_training_set_in_these_units(self, clf):
         points, codes, rows, _ = clf.model_.records

@@ -189,7 +189,7 @@ def test_no_change_of_a_table_on_lines_to_its_records_is_shorter(credit):
             raw = encoder.inverse_transform(x + t * (features - x)).round({"age": 0, "amount": 0, "rate": 2})
             other = raw[clf.predict(raw) != label]
             if len(other):
-                lengths = np.linalg.norm((encoder.transform(other).to_numpy() - x) / model.scale, axis=1)
+                lengths = np.linalg.norm((encoder.transform(other).to_numpy() - x) / model.scales.scale, axis=1)
                 assert found.distance <= 1.001 * lengths.min()
 
 

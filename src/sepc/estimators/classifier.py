@@ -62,7 +62,9 @@ class SEPClassifier(TrustClassifier):
           decided by the nearest one as it is, with its trust, however far away: ``allow_outside=False`` refuses it.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
-        depends on the units of the features. Everything that is shown is in the original units.
+        depends on the units of the features. With "local" and "raw" columns with heavy tails are then replaced by
+        signed logarithms or normal scores where held-out records prefer it. Everything that is shown is in the original
+        units.
     class_prior : dict or array-like of shape (n_classes,), default=None
         Class priors where predictions are made, as `under` takes them; None for those of the training set.
     costs : dict or array-like, default=None
@@ -81,7 +83,8 @@ class SEPClassifier(TrustClassifier):
         against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (d,)
-        Standardised units are ``(x - mean_) / scale_``.
+        Standardised units are ``(g(x) - mean_) / scale_``; g leaves values as they are, but with heavy tails,
+        which are on a scale of their own: ``model_.scales`` converts, and ``model_.scales.curves`` names them.
     model_ : DensityModel or CountModel
         The fitted model: regions, densities and calibration. See `sepc.model.PartitionModel`.
     n_features_in_ : int
@@ -180,7 +183,7 @@ class SEPClassifier(TrustClassifier):
             # Only now, with nothing left to interrupt, does the classifier change.
             self._keep(fitted.model, FrameMaker.like(X))
             self.partitions_, self._is_frame = fitted.partitions, hasattr(self, "feature_names_in_")
-            self.mean_, self.scale_ = fitted.model.mean, fitted.model.scale
+            self.mean_, self.scale_ = fitted.model.scales.mean, fitted.model.scales.scale
         self._warn_of_isolated()
         return self
 
@@ -195,7 +198,7 @@ class SEPClassifier(TrustClassifier):
             return fit_in_memory, arranged(training_set(X, y, self, sample_weight))
         if sample_weight is not None:
             raise InputError("sample-weight-not-in-memory")
-        self.n_features_in_, names = len(scattered.mean), names_of(X)
+        self.n_features_in_, names = scattered.records.dim, names_of(X)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
@@ -244,8 +247,8 @@ class SEPClassifier(TrustClassifier):
         own = rules.counts[k, block.side]
         others = rules.counts[k].sum() - own
         E = block.ellipsoid
-        center = E.center * self.scale_ + self.mean_
-        half = E.half_widths * self.scale_
+        scales = self.model_.scales
+        ends = scales.original(np.stack([E.center - E.half_widths, E.center + E.half_widths]))
         row = {
             "region": rules.names[k],
             "label": rules.labels[block.side],
@@ -254,10 +257,10 @@ class SEPClassifier(TrustClassifier):
             "purity": own / (own + others) if own + others else np.nan,
             "trust": self.model_.region_trust(problem, k),
             "iteration": block.iteration,
-            "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
+            "log_volume": E.log_volume + float(np.log(scales.lengths(E.center)).sum()),
             "component": components.get(rules.names[k], rules.names[k]),
         }
-        for name, low, high in zip(self.model_.features, center - half, center + half, strict=True):
+        for name, low, high in zip(self.model_.features, *ends, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
 

@@ -9,6 +9,14 @@ CORE_RECORDS = 20_000
 CORE_NUMBERS = 600_000
 LEAST_CORE = 5_000
 
+# Weight of the tails of a column from which other scales of it are tried: between that of an exponential distribution,
+# 5.6, and that of t with two degrees of freedom, 8.5. With 5 more sets pay for the trial and keep what they have.
+HEAVY_TAILS = 6.5
+# Different values of a column that is more than a few values.
+LEAST_VALUES = 20
+# Records that the scales are chosen by.
+CHOOSING_RECORDS = 2000
+
 # Up to this share of different records equal ones may be no copies: a table of a few values has them by its nature.
 # Then this share of them has an equal with another label, which no copy has, or no feature has more values than this
 # number times the root of the number of different records: these are combinations of a few values.

@@ -159,11 +159,22 @@ class Search:
 
     @classmethod
     def of(
-        cls, core: Core, classes: NDArray[Any], unit: FloatArray, n_imp: int | float | None, options: PartitionOptions
+        cls,
+        core: Core,
+        classes: NDArray[Any],
+        unit: FloatArray,
+        n_imp: int | float | None,
+        options: PartitionOptions,
+        like: "Search | None" = None,
     ) -> "Search":
-        """Partition a core without each of its parts."""
+        """Partition a core without each of its parts: those of a search of the same records in other units, if any."""
         points, codes = core.points, core.codes
-        parts = parts_of(points, codes) if core.hashes is None else HashParts.of(core.hashes, codes)(core.hashes, codes)
+        if like is not None:
+            parts = like.part
+        elif core.hashes is None:
+            parts = parts_of(points, codes)
+        else:
+            parts = HashParts.of(core.hashes, codes)(core.hashes, codes)
         part = np.full(len(codes), IN_NO_PART)
         partitioned: list[tuple[IntArray, IntArray]] = []
         for k in range(N_PARTS):
@@ -172,7 +183,10 @@ class Search:
                 continue  # where records are few, or all of a class are equal: without them it would be unknown
             part[out] = len(partitioned)
             partitioned.append((seen, _blocks(points[seen], codes[seen], classes, n_imp, options)))
-        return cls(core, len(classes), unit, part, partitioned)
+        search = cls(core, len(classes), unit, part, partitioned)
+        if like is not None:
+            search.witness = like.witness
+        return search
 
     def best(self, categories: Categories | None) -> list[HeldOutFit]:
         """Return the best choice, the best one without EM iterations, and the default one, as far as they differ.
@@ -193,6 +207,12 @@ class Search:
                 tried = (self.with_dof(refined, dof) for dof in others if dof != refined.choice.dof)
                 refined = min([refined, *tried], key=attrgetter("loss"))
             return list({id(one): one for one in (refined, best, default)}.values())
+
+    def simplest(self, categories: Categories | None) -> HeldOutFit:
+        """Return the best fit of the blocks as they are, unmerged."""
+        by_way = [self.made(Choice(way)) for way in ([None] if categories is None else [categories, None])]
+        with_dof = (self.with_dof(one, dof) for one in by_way for dof in OTHER_DEGREES_OF_FREEDOM)
+        return min([*by_way, *with_dof], key=attrgetter("loss"))
 
     def _of_levels(self, categories: Categories | None) -> Iterator[HeldOutFit]:
         """Yield fits without EM iterations, the default one first: for all levels of merging and degrees of freedom."""

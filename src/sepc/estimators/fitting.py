@@ -15,6 +15,7 @@ from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, Core, Records, RecordsElsewhere, RecordsInMemory
 from sepc.estimators.relating import learn_relations
+from sepc.estimators.scale_choice import chosen_curves
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS, require_method
@@ -96,7 +97,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
     """Partition a training set in memory; its points are brought into the model's units, and become its records."""
     counts = settings.trust in HELD_OUT_METHODS
     with one_blas_thread(training.points.size):  # once, not in each step
-        records = RecordsInMemory(training, settings.standardize, settings.has_densities, counts, settings.n_jobs)
+        records = RecordsInMemory(training, settings.has_densities, counts, settings.n_jobs)
         return _fit(records, features, settings, progress)
 
 
@@ -109,13 +110,17 @@ def fit_scattered(
 
 
 def _fit(records: Records, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
+    curves = None
+    if settings.standardize and settings.has_densities:
+        curves = chosen_curves(records.sample(), records.classes, settings.n_imp, settings.partition_options)
+    records.bring_into_units(settings.standardize, curves)
     core, rows = records.core()
     problems = problems_of(core.codes, records.classes, settings.one_vs_rest)
     with one_blas_thread(core.points.size):
         partitions = _partitions(core, records, problems, settings, progress)
         # Before the rules, for a lower peak of memory.
         densities = _densities(records, core, partitions, problems, settings) if settings.has_densities else None
-    described = records.classes, records.extents.n, features, records.mean, records.scale, settings.unit
+    described = records.classes, records.extents.n, features, records.scales, settings.unit
     rules = records.rules(partitions, problems, core, settings.grows)
     whole = *described, records.kept, Outline.of(records.extents), rules, settings.trust
     model = CountModel(*whole) if densities is None else DensityModel(*whole, densities)
@@ -131,7 +136,7 @@ def _densities(
 ) -> DensityFit[LocalDensities]:
     """Return the densities of a core's partition, refined by all records, which held-out ones calibrate."""
     calibrated, classes = settings.trust == "local", records.classes
-    categories = found_categories(records.extents, records.moments, records.mean, records.scale)
+    categories = found_categories(records.extents, records.moments, records.scales.mean, records.scales.scale)
     blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
     n_imp, options = settings.n_imp, settings.partition_options
     units = records.center, records.unit

@@ -346,8 +346,9 @@ def _fold_result(
 def _mean_density(model: Any) -> float:
     """Return the mean density of the ellipsoids in the original units, which are the same for all folds."""
     held = np.concatenate([rules.held.sum(axis=1) for rules in model.rules])
-    volumes = np.array([E.log_volume for rules in model.rules for E in rules.stack.ellipsoids])
-    density = np.log(held) - volumes - np.log(model.scale).sum()
+    ellipsoids = [E for rules in model.rules for E in rules.stack.ellipsoids]
+    volumes = np.array([E.log_volume + np.log(model.scales.lengths(E.center)).sum() for E in ellipsoids])
+    density = np.log(held) - volumes
     return float(np.average(density, weights=held))
 
 

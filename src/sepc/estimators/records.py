@@ -22,6 +22,7 @@ from sepc.estimators.held_out_parts import HashParts, has_few_values
 from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.category_shares import moments_about
+from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.counts import isolated_points
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.partition_model import N_PARTS
@@ -29,7 +30,7 @@ from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import Problem, problems_of
-from sepc.partitions.units import location_and_scale, location_and_unit
+from sepc.partitions.units import location_and_unit
 from sepc.scale.scattered_records import Chunk
 from sepc.scale.training_sets import ScatteredTrainingSet
 
@@ -101,15 +102,13 @@ class ArrangedSet(NamedTuple):
 
 
 class RecordsInMemory:
-    """Records in an array, whose points are brought into the units of the model, in place.
+    """Records in an array.
 
     `sampled` is whether the core of many records is a sample, `only_counts` whether a third of the records is only
     counted; passes use `n_jobs` threads.
     """
 
-    def __init__(
-        self, training: ArrangedSet, standardize: bool, sampled: bool, only_counts: bool, n_jobs: int | None
-    ) -> None:
+    def __init__(self, training: ArrangedSet, sampled: bool, only_counts: bool, n_jobs: int | None) -> None:
         self.training, self.only_counts, self.n_jobs = training, only_counts, n_jobs
         self.points, self.codes = training.points, training.codes
         self.classes, n, d = training.classes, *training.points.shape
@@ -118,12 +117,19 @@ class RecordsInMemory:
         if sampled and n > (n_core := core_size(d)):
             self.hashes = record_hashes(self.points)
             self.some = core_rows(training.class_count, self.hashes, n_core)
-        self.mean, self.scale = _standardise(self.points, standardize)
-        self.center, self.unit = location_and_unit(self.points)
-        self.extents = Extents.of([self.points[of_class] for of_class in class_slices(training.class_count)])
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def sample(self) -> Core:
+        """Return the points of the core in their original units, before they are brought into others."""
+        return Core(self.points, self.codes.astype(np.int64), self.training.gaps).of(self.some)
+
+    def bring_into_units(self, standardize: bool, curves: Curves | None) -> None:
+        """Bring the points into the units of the model, in place."""
+        self.scales = _standardise(self.points, standardize, curves)
+        self.center, self.unit = location_and_unit(self.points)
+        self.extents = Extents.of([self.points[of_class] for of_class in class_slices(self.training.class_count)])
 
     def core(self) -> tuple[Core, IntArray]:
         """Return the core, and which row of the training set each of its records is."""
@@ -194,27 +200,50 @@ class RecordsElsewhere:
     kept = None
 
     def __init__(self, training: ScatteredTrainingSet) -> None:
-        self.records, self.classes, self.mean, self.scale, self.center, self.unit, self.extents = training
+        self.records, self.classes, self.scales, self.center, self.unit, self.extents = training
         self.are_apart = False  # whether equal records are split up one by one
+        self._core: tuple[Chunk, bool] | None = None
 
     def __len__(self) -> int:
         return len(self.records)
 
+    def sample(self) -> Core:
+        """Return the points of the core in their original units."""
+        found, _ = self._found()
+        return Core(found.raw, found.codes)
+
+    def bring_into_units(self, standardize: bool, curves: Curves | None) -> None:
+        """Show the points in the units of the model: two more passes if there are curves."""
+        if curves is not None:
+            training = ScatteredTrainingSet.of(self.records, self.classes, None, standardize, curves)
+            self.records, self.classes, self.scales, self.center, self.unit, self.extents = training
+
     def core(self) -> tuple[Core, IntArray]:
         """Bring the core into memory; return it, and which row of the training set each of its records is."""
+        found, is_whole = self._found()
+        points = self.scales(found.raw) + 0.0  # -0.0 becomes 0.0
+        if is_whole:
+            return Core(points, found.codes), found.rows
+        self.are_apart = has_few_values(points, found.codes)
+        hashes = apart(found.hashes) if self.are_apart else found.hashes
+        return Core(points, found.codes, None, hashes), found.rows
+
+    def _found(self) -> tuple[Chunk, bool]:
+        """Return the records of the core, and whether they are all; they are fetched once."""
+        if self._core is None:
+            self._core = self._fetched()
+        return self._core
+
+    def _fetched(self) -> tuple[Chunk, bool]:
         counts = core_counts(self.extents.n, core_size(self.records.dim))
         if counts.sum() == len(self):
-            whole = _in_canonical_order(_one_chunk(self.records.each(_everything)))
-            return Core(whole.points, whole.codes), whole.rows
+            return _in_canonical_order(_one_chunk(self.records.each(_everything))), True
         hashes, codes = concatenated(self.records.each(_hashes_of))
         chosen = [hashes[codes == k] for k in range(len(counts))]
         chosen = [of_class[evenly_by_hash(of_class, k)] for of_class, k in zip(chosen, counts.tolist(), strict=True)]
         found = _one_chunk(self.records.each(partial(_chosen_of, chosen)))
         # Of equal records in different chunks there may be too many.
-        found = _in_canonical_order(_chosen_of(chosen, found))
-        self.are_apart = has_few_values(found.points, found.codes)
-        hashes = apart(found.hashes) if self.are_apart else found.hashes
-        return Core(found.points, found.codes, None, hashes), found.rows
+        return _in_canonical_order(_chosen_of(chosen, found)), False
 
     def moments(self, origin: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return sums of the differences from an origin, and of their products, over all records."""
@@ -352,15 +381,14 @@ def core_rows(class_count: IntArray, hashes: Hashes, n: int) -> IntArray:
     return np.concatenate([own.start + evenly_by_hash(hashes[own], k) for own, k in of_classes])
 
 
-def _standardise(points: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
+def _standardise(points: FloatArray, standardize: bool, curves: Curves | None) -> ColumnScales:
     """Bring the points into standardised units, in place; return these units."""
     d = points.shape[1]
-    mean, scale = location_and_scale(points) if standardize else (np.zeros(d), np.ones(d))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    points -= mean
-    points /= scale
+    scales = ColumnScales.of(points, curves) if standardize else ColumnScales(np.zeros(d), np.ones(d))
+    points -= scales.mean
+    points /= scales.scale
     points += 0.0  # -0.0 becomes 0.0
-    return mean, scale
+    return scales
 
 
 def class_slices(class_count: IntArray) -> list[slice]:

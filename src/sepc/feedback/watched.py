@@ -87,7 +87,7 @@ def fingerprint(clf: Any) -> str:
     """Return a hash of everything that a monitor reads of a fitted classifier."""
     model: FittedModel = clf.model_
     settings = [repr(model.classes.tolist()), model.features, model.trust]
-    arrays: list[Any] = [model.mean, model.scale, model.class_count]
+    arrays: list[Any] = [*model.scales.arrays, model.class_count]
     if isinstance(model, PartitionModel):
         settings.append([p.n_imp for p in clf.partitions_])
         arrays += [model.training.as_they_came, model.codes]

@@ -9,6 +9,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import Extents
 from sepc.model.assessment import Assessment
+from sepc.model.column_scales import ColumnScales
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy
 
@@ -93,12 +94,8 @@ class FittedModel(Protocol):
         """The trust method: one of `common.text.TRUST_METHODS`, or "ensemble"."""
 
     @property
-    def mean(self) -> FloatArray:
-        """Origin of the units of `units`, shape (d,)."""
-
-    @property
-    def scale(self) -> FloatArray:
-        """Lengths of these units in the original ones, shape (d,)."""
+    def scales(self) -> ColumnScales:
+        """Between the units of `units` and the original ones."""
 
     @property
     def unit(self) -> str:

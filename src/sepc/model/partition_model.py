@@ -16,6 +16,7 @@ from sepc.common.validation import known_share
 from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import NOWHERE, Calibration, log_density
+from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import (
     HELD_OUT_METHODS,
@@ -49,8 +50,8 @@ class PartitionModel(ABC):
     class_count : ndarray of int, shape (n_classes,)
         Training points of each class.
     features : list of str
-    mean, scale : ndarray of shape (d,)
-        The units of the model are ``(x - mean) / scale``.
+    scales : ColumnScales
+        Between the units of the model and the original ones.
     unit : str
         Unit of distances in these units.
     records : TrainingRecords or None
@@ -65,8 +66,7 @@ class PartitionModel(ABC):
     classes: NDArray[Any]
     class_count: IntArray
     features: list[str]
-    mean: FloatArray
-    scale: FloatArray
+    scales: ColumnScales
     unit: str
     records: TrainingRecords | None
     outline: Outline
@@ -102,11 +102,11 @@ class PartitionModel(ABC):
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the model's units."""
-        return np.asarray((X - self.mean) / self.scale)
+        return self.scales(X)
 
     def original(self, Z: FloatArray) -> FloatArray:
         """Return points in the units that they came in."""
-        return np.asarray(Z * self.scale + self.mean)
+        return self.scales.original(Z)
 
     def verdicts(self, Z: FloatArray) -> list[Verdicts]:
         """Return the verdicts of each problem on points in the model's units."""
@@ -158,7 +158,7 @@ class PartitionModel(ABC):
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
         texts = [repr(self.classes.tolist()), *self.features, self.trust]
-        return key_of(texts, [self.mean, self.scale, self.class_count, *self._deciding()])
+        return key_of(texts, [*self.scales.arrays, self.class_count, *self._deciding()])
 
     @abstractmethod
     def _deciding(self) -> Sequence[Any]:

@@ -20,9 +20,11 @@ from sepc.persist.saved_common import (
     pack_common,
     pack_outline,
     pack_records,
+    pack_scales,
     unpack_common,
     unpack_outline,
     unpack_records,
+    unpack_scales,
 )
 from sepc.persist.saved_parts import (
     COUNTS,
@@ -41,8 +43,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
     """Put a fitted classifier into arrays; return the rest of it."""
     model = clf.model_
     training_rows = training_rows and model.records is not None
-    writer.put("mean", model.mean)
-    writer.put("scale", model.scale)
+    pack_scales(writer, model.scales)
     pack_outline(writer, model.outline)
     if training_rows and model.records is not None:
         pack_records(writer, model.records)
@@ -89,8 +90,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         "classes": summary.classes,
         "class_count": summary.class_count,
         "features": summary.features,
-        "mean": reader.numbers("mean", (summary.dim,)),
-        "scale": reader.positive("scale", (summary.dim,)),
+        "scales": unpack_scales(reader, summary.dim),
         "unit": header["unit"],
         "records": records,
         "outline": unpack_outline(reader, summary),
@@ -103,7 +103,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     else:
         clf.model_ = clf._stated(CountModel(**whole))
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
-    clf.mean_, clf.scale_ = clf.model_.mean, clf.model_.scale
+    clf.mean_, clf.scale_ = clf.model_.scales.mean, clf.model_.scales.scale
     return clf
 
 

@@ -13,6 +13,7 @@ from sepc.common.typing import LARGEST_COORDINATE, BoolArray, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
 from sepc.model.bitsets import packed, unpacked
+from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
@@ -147,6 +148,30 @@ def unpack_outline(reader: ArrayReader, summary: TrainingSummary) -> Outline:
     for array in (constant, middles):
         require(not (np.abs(array) > LARGEST_COORDINATE).any(), "outline")
     return Outline(constant, middles)
+
+
+def pack_scales(writer: ArrayWriter, scales: ColumnScales) -> None:
+    """Put scales of columns into arrays."""
+    writer.put("mean", scales.mean)
+    writer.put("scale", scales.scale)
+    if not scales.is_linear:
+        for name in ("columns", "ranked", "middle", "length", "quantiles"):
+            writer.put(name, getattr(scales.curves, name))
+
+
+def unpack_scales(reader: ArrayReader, dim: int) -> ColumnScales:
+    """Return the scales of `dim` columns."""
+    mean, scale = reader.numbers("mean", (dim,)), reader.positive("scale", (dim,))
+    if "columns" not in reader:
+        return ColumnScales(mean, scale)
+    columns = reader.integers("columns", (None,), 0, dim)
+    n = len(columns)
+    quantiles = reader.numbers("quantiles", (None, n))
+    require(n > 0 and bool((np.diff(columns) > 0).all()), "columns with a scale")
+    require(len(quantiles) > 0 and bool((np.diff(quantiles, axis=0) >= 0.0).all()), "quantiles")
+    ranked = reader.integers("ranked", (n,), 0, 2).astype(bool)
+    curves = Curves(columns, ranked, reader.numbers("middle", (n,)), reader.positive("length", (n,)), quantiles)
+    return ColumnScales(mean, scale, curves)
 
 
 def pack_labels(writer: ArrayWriter, classes: NDArray[Any]) -> Header:

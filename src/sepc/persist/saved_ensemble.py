@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.preprocessing import QuantileTransformer
 
 from sepc.common.typing import IntArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
@@ -21,9 +20,11 @@ from sepc.persist.saved_common import (
     pack_common,
     pack_outline,
     pack_records,
+    pack_scales,
     unpack_common,
     unpack_outline,
     unpack_records,
+    unpack_scales,
 )
 from sepc.persist.saved_parts import (
     COUNTS,
@@ -50,7 +51,8 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
         pack_records(writer, ensemble.records_by_view[PLAIN])
         writer.put("scores", ensemble.records_by_view[SCORES].points)
         writer.put("out_of_fold_proba", clf.out_of_fold_proba_)
-    _pack_views(writer.under("views"), ensemble.views)
+    for view in (PLAIN, SCORES):
+        pack_scales(writer.under(f"view{view}"), ensemble.views[view])
     pack_outline(writer, ensemble.outline)
     writer.put("weights", ensemble.stack.weights)
     writer.put("leaning", ensemble.stack.leaning)
@@ -66,14 +68,6 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
         "members": members,
         "isolated_points": sum(part["isolated_points"] for member in members for part in member["parts"]),
     }
-
-
-def _pack_views(writer: ArrayWriter, views: FeatureViews) -> None:
-    writer.put("quantiles", views.ranks.quantiles_)
-    writer.put("references", views.ranks.references_)
-    for view in (PLAIN, SCORES):
-        writer.put(f"mean{view}", views.mean[view])
-        writer.put(f"scale{view}", views.scale[view])
 
 
 def _pack_member(writer: ArrayWriter, ensemble: EnsembleModel, m: int, training_rows: bool) -> Header:
@@ -130,7 +124,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
         classes=summary.classes,
         class_count=summary.class_count,
         features=summary.features,
-        views=_unpacked_views(reader.under("views"), summary.dim),
+        views=_unpacked_views(reader, summary.dim),
         records_by_view=records,
         outline=unpack_outline(reader, summary),
         members=members,
@@ -152,16 +146,10 @@ def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: Training
 
 
 def _unpacked_views(reader: ArrayReader, dim: int) -> FeatureViews:
-    references = reader.numbers("references", (None,))
-    n = len(references)
-    require(n > 0 and bool((np.diff(references, prepend=0.0, append=1.0) >= 0.0).all()), "references")
-    quantiles = reader.numbers("quantiles", (n, dim))
-    require(bool((np.diff(quantiles, axis=0) >= 0.0).all()), "quantiles")
-    ranks = QuantileTransformer(n_quantiles=n, output_distribution="normal", random_state=0)
-    ranks.n_quantiles_, ranks.quantiles_, ranks.references_, ranks.n_features_in_ = n, quantiles, references, dim
-    plain_mean, score_mean = (reader.numbers(f"mean{view}", (dim,)) for view in (PLAIN, SCORES))
-    plain_scale, score_scale = (reader.positive(f"scale{view}", (dim,)) for view in (PLAIN, SCORES))
-    return FeatureViews(ranks, (plain_mean, score_mean), (plain_scale, score_scale))
+    views = FeatureViews(*(unpack_scales(reader.under(f"view{view}"), dim) for view in (PLAIN, SCORES)))
+    curves = views.scores.curves
+    require(views.plain.is_linear and len(curves.columns) == dim and bool(curves.ranked.all()), "views")
+    return views
 
 
 def _unpacked_member(reader: ArrayReader, header: Header, summary: TrainingSummary) -> Member:

@@ -138,7 +138,8 @@ def _pair(model: PartitionModel, features: Any) -> Plane:
     if i == j:
         raise InputError("display-feature-twice", features=features)
     basis = np.eye(len(model.features))[:, [i, j]]
-    return Plane(basis, model.scale[[i, j]], model.mean[[i, j]], (model.features[i], model.features[j]))
+    scales, names = model.scales, model.scales.names(model.features)
+    return Plane(basis, scales.scale[[i, j]], scales.mean[[i, j]], (names[i], names[j]))
 
 
 def _number(model: PartitionModel, feature: Any) -> int:

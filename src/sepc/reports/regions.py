@@ -52,7 +52,7 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Scene:
-    """Ellipsoids and points in the units ``(x - mean) / scale``.
+    """Ellipsoids and points in the units ``(x - mean) / scale`` of values on the scales of their columns.
 
     Training points choose the planes, test records are drawn. `measures` are the features that are numbers, not
     indicators of a category.
@@ -92,10 +92,10 @@ class _Scene:
             note=note,
             unit=model.unit,
             rules=rules,
-            features=[model.features[j] for j in some.tolist()],
+            features=[model.scales.names(model.features)[j] for j in some.tolist()],
             measures=measures[some],
-            mean=model.mean[some],
-            scale=model.scale[some],
+            mean=model.scales.mean[some],
+            scale=model.scales.scale[some],
             training=training[:, some],
             codes=codes,
             points=subject.points[:, some],
@@ -237,7 +237,7 @@ def _places(subject: Subject, frame: Any) -> list[str]:
         smallest, largest = subject.model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
         low, high = np.clip(low, smallest, largest), np.clip(high, smallest, largest)
     # Three digits of the standard deviation: a flat ellipsoid has a nominal thickness.
-    digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
+    digits = np.maximum(2 - np.floor(np.log10(_lengths(subject))).astype(int), 0).tolist()
     return [
         "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :3].tolist())
         for i in range(len(frame))
@@ -254,11 +254,16 @@ def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the number of training records in the range of each region and feature, shape (n_regions, n_features)."""
     points, _ = subject.training
     if not len(points):
-        return (high - low) / subject.model.scale
+        return (high - low) / _lengths(subject)
     columns = np.sort(subject.model.original(points), axis=0).T
     below = [np.searchsorted(column, edge, "left") for column, edge in zip(columns, low.T, strict=True)]
     upto = [np.searchsorted(column, edge, "right") for column, edge in zip(columns, high.T, strict=True)]
     return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T
+
+
+def _lengths(subject: Subject) -> FloatArray:
+    """Return how long a unit is around the mean of each feature, in original units, shape (d,)."""
+    return subject.model.scales.lengths(np.zeros(len(subject.model.features)))
 
 
 def _members(subject: Subject, ensemble: EnsembleModel) -> list[str]:

@@ -44,8 +44,11 @@ def device_points(clf: Any, X: Array) -> "DevicePoints":
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
     model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
-    Z = X - place.put(model.mean)
-    Z /= place.put(model.scale)  # in place: a further copy may not fit into the memory of the device
+    Z = X - place.put(model.scales.mean)
+    Z /= place.put(model.scales.scale)  # in place: a further copy may not fit into the memory of the device
+    for j in model.scales.curves.columns.tolist():
+        values = place.fetch(X[:, j]).astype(np.float64)[:, None]  # arrays there have no interpolation
+        Z[:, j] = place.put(model.scales.among(np.array([j]))(values)[:, 0])
     return DevicePoints(model, Z, place)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from sepc.common.splits import Hashes, record_hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
+from sepc.model.column_scales import ColumnScales
 
 # Bytes of a chunk: a disk reads these at full speed, and they are few beside the memory of a machine.
 CHUNK_BYTES = 1 << 24
 
 T = TypeVar("T")
 R = TypeVar("R")
-Units = tuple[FloatArray, FloatArray]
 
 
 class Chunk(NamedTuple):
@@ -59,14 +59,14 @@ class ScatteredRecords(ABC):
 
     def __init__(self, n: int, dim: int) -> None:
         self.n, self.dim, self.n_passes = n, dim, 0
-        self._units: Units | None = None
+        self._units: ColumnScales | None = None
 
     def __len__(self) -> int:
         return self.n
 
-    def use_units(self, mean: FloatArray, scale: FloatArray) -> None:
-        """Show points as ``(x - mean) / scale`` from now on."""
-        self._units = mean, scale
+    def use_units(self, scales: ColumnScales) -> None:
+        """Show points in these units from now on."""
+        self._units = scales
 
     def each(self, question: Callable[[Chunk], T]) -> Iterable[T]:
         """Return the answers of all chunks that are not empty, in their order."""
@@ -85,9 +85,9 @@ class ScatteredRecords(ABC):
         return merge(self._answers(question))
 
 
-def _in_units(question: Callable[[Chunk], T], units: Units | None, chunk: Chunk) -> T:
+def _in_units(question: Callable[[Chunk], T], units: ColumnScales | None, chunk: Chunk) -> T:
     if units is not None:
-        chunk = chunk._replace(points=(chunk.raw - units[0]) / units[1] + 0.0)  # -0.0 becomes 0.0
+        chunk = chunk._replace(points=units(chunk.raw) + 0.0)  # -0.0 becomes 0.0
     return question(chunk)
 
 

@@ -12,6 +12,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 from sepc.common.validation import no_numbers, require_two_classes
 from sepc.geometry.chunks import Extents
+from sepc.model.column_scales import ColumnScales, Curves, no_curves
 from sepc.partitions.units import units_from
 from sepc.scale.scattered_records import Chunk, ScatteredRecords
 
@@ -23,8 +24,8 @@ class ScatteredTrainingSet(NamedTuple):
     ----------
     records : ScatteredRecords
     classes : ndarray of shape (n_classes,)
-    mean, scale : ndarray of shape (d,)
-        Units of the model in terms of the original ones.
+    scales : ColumnScales
+        Between the units of the model and the original ones.
     center, unit : ndarray of shape (d,)
         Mean of each feature, and its unit of length, in units of the model.
     extents : Extents
@@ -32,17 +33,23 @@ class ScatteredTrainingSet(NamedTuple):
 
     records: ScatteredRecords
     classes: NDArray[Any]
-    mean: FloatArray
-    scale: FloatArray
+    scales: ColumnScales
     center: FloatArray
     unit: FloatArray
     extents: Extents
 
     @classmethod
     def of(
-        cls, records: ScatteredRecords, classes: NDArray[Any], names: NDArray[Any] | None, standardize: bool
+        cls,
+        records: ScatteredRecords,
+        classes: NDArray[Any],
+        names: NDArray[Any] | None,
+        standardize: bool,
+        curves: Curves | None = None,
     ) -> "ScatteredTrainingSet":
         """Bring records into the units of the model, by two passes over all of them."""
+        if curves is not None:
+            records.use_units(ColumnScales(np.zeros(records.dim), np.ones(records.dim), curves))
         extents = _extents(records, len(classes), names)
         low, high = extents.low.min(axis=0), extents.high.max(axis=0)
         # A constant column has exactly no spread.
@@ -52,9 +59,10 @@ class ScatteredTrainingSet(NamedTuple):
         mean, scale = np.zeros(records.dim), np.ones(records.dim)
         if standardize:
             mean, scale = center, np.where(spread > 0.0, spread, 1.0)
-        records.use_units(mean, scale)
+        scales = ColumnScales(mean, scale, curves or no_curves())
+        records.use_units(scales)
         in_units = (center - mean) / scale, units_from(spread / scale)
-        return cls(records, classes, mean, scale, *in_units, extents.in_units(mean, scale))
+        return cls(records, classes, scales, *in_units, extents.in_units(mean, scale))
 
 
 def _extents(records: ScatteredRecords, n_classes: int, names: NDArray[Any] | None) -> Extents:

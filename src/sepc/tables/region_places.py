@@ -43,14 +43,13 @@ def _places(
     records: FloatArray | None,
     inside: BoolArray | None,
 ) -> Iterator[_Place]:
-    center = model.original(E.center)
+    center, low, high = model.original(np.stack([E.center, E.center - E.half_widths, E.center + E.half_widths]))
     for column, at in feature_slices(columns):
         if column.is_level:
             yield _level(column, center[at], None if records is None else records[:, at], inside)
         elif column.varies:
             j = at.start
-            half = float(E.half_widths[j] * model.scale[j])
-            yield _range(column, center[j] - half, center[j] + half, None if records is None else records[:, j])
+            yield _range(column, low[j], high[j], None if records is None else records[:, j])
 
 
 def _range(column: Column, low: float, high: float, records: FloatArray | None) -> _Place:

@@ -78,7 +78,7 @@ def fit_ensemble(
     # Members that see scores model categories as features like all others: different models know more together.
     plain = by_view[PLAIN]
     extents = Extents.of([plain[rows] for rows in class_slices(training.class_count)])
-    units = views.mean[PLAIN], views.scale[PLAIN]
+    units = views.plain.mean, views.plain.scale
     categories = found_categories(extents, lambda origin: moments_about(origin, plain), *units)
     groups = () if categories is None else categories.groups
     columns = columns_of(X.shape[1], groups)

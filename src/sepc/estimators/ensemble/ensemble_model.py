@@ -18,6 +18,7 @@ from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
 from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
+from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
@@ -72,14 +73,9 @@ class EnsembleModel:
         return ENSEMBLE
 
     @property
-    def mean(self) -> FloatArray:
-        """Mean of each feature, shape (d,)."""
-        return self.views.mean[PLAIN]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Standard deviation of each feature, 1 for those that do not vary, shape (d,)."""
-        return self.views.scale[PLAIN]
+    def scales(self) -> ColumnScales:
+        """Mean and standard deviation of each feature, 1 for those that do not vary."""
+        return self.views.plain
 
     @property
     def unit(self) -> str:
@@ -93,11 +89,11 @@ class EnsembleModel:
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in standard deviations of the features."""
-        return np.asarray((X - self.mean) / self.scale)
+        return self.scales(X)
 
     def original(self, Z: FloatArray) -> FloatArray:
         """Return points in the units that they came in."""
-        return self.views.original(Z, PLAIN)
+        return self.scales.original(Z)
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities."""
@@ -149,7 +145,7 @@ class EnsembleModel:
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
         stack = self.stack
-        arrays: list[Any] = [self.mean, self.scale, self.class_count, stack.weights, stack.leaning, stack.background]
+        arrays: list[Any] = [*self.scales.arrays, self.class_count, stack.weights, stack.leaning, stack.background]
         for member in self.members:
             arrays.append(member.plan.features)
             for part in member.parts:
@@ -264,7 +260,7 @@ class EnsembleModel:
         ends, half_width = (first, last), 0.5 * (last - first)
         if chosen.steps is not None:
             ends = chosen.steps.reach(*ends)
-        low, high = self.views.original(np.stack(ends), SEEN_IN[plan.view], plan.features)
+        low, high = self.views[SEEN_IN[plan.view]].among(plan.features).original(np.stack(ends))
         smallest, largest = self.views.bounds[:, plan.features]
         return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), half_width)
 

@@ -1,7 +1,8 @@
 """Views of the same features: in standard deviations, as normal scores, and in steps.
 
-Normal scores replace a value by the normal quantile of its rank. Skewed and heavy-tailed features become bell-shaped,
-which ellipsoids describe better; the order of values, and with it what a range of values means, stays.
+Normal scores replace a value by the normal quantile of its rank (see `model.column_scales`). Skewed and heavy-tailed
+features become bell-shaped, which ellipsoids describe better; the order of values, and with it what a range of values
+means, stays.
 
 In steps each feature is cut where the labels change, into a few ranges, and a value is replaced by the evidence of its
 range: the log odds of the two classes among the points in it, or, of several classes, the direction in which their log
@@ -10,98 +11,46 @@ thresholds describes, and no ellipsoid of the values themselves can. Each part o
 standard deviations, from points that they do not judge.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.constants import CHUNK
 from sepc.estimators.ensemble.constants import LEAST_POINTS_IN_RANGE, MOST_RANGES, RANGE_PRIOR
-from sepc.geometry.chunks import chunk_slices
-from sepc.partitions.units import location_and_scale
+from sepc.model.column_scales import ColumnScales, Curves
 
 PLAIN, SCORES, STEPS = VIEWS = (0, 1, 2)
 # Steps are made of what is seen in standard deviations.
 SEEN_IN = (PLAIN, SCORES, PLAIN)
 
-# Values beyond the training set's get the score of its last quantile.
-_LARGEST_SCORE = 3.0
 
+class FeatureViews(NamedTuple):
+    """The first two views, as the training set defines them: the scales of the features as they are, and as scores."""
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FeatureViews:
-    """The first two views, as the training set defines them.
-
-    `mean` and `scale`, pairs of shape (d,), are those of the features and of their scores: each view is brought to mean
-    0 and, where it varies, deviation 1.
-    """
-
-    ranks: QuantileTransformer
-    mean: tuple[FloatArray, FloatArray]
-    scale: tuple[FloatArray, FloatArray]
+    plain: ColumnScales
+    scores: ColumnScales
 
     @classmethod
     def of(cls, X: FloatArray) -> Self:
         """Return the views that belong to a training set of shape (n, d), in canonical order."""
-        ranks = QuantileTransformer(n_quantiles=min(len(X), 200), output_distribution="normal", random_state=0).fit(X)
-        (mean, scale), (mean_score, scale_score) = (location_and_scale(Z) for Z in (X, _scores(ranks, X)))
-        scales = tuple(np.where(s > 0.0, s, 1.0) for s in (scale, scale_score))
-        return cls(ranks, (mean, mean_score), (scales[0], scales[1]))
+        d = X.shape[1]
+        ranks = Curves.of(X, np.arange(d), np.full(d, True))
+        return cls(ColumnScales.of(X), ColumnScales.of(X.copy(), ranks))
 
     def __call__(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return points of shape (n, d) in both views."""
-        views = X.copy(), _scores(self.ranks, X)
-        for Z, m, s in zip(views, self.mean, self.scale, strict=True):  # in place: there may be many points
-            Z -= m
-            Z /= s
-        return views
+        return self.plain(X), self.scores(X)
 
     @property
     def bounds(self) -> FloatArray:
         """Smallest and largest value of each feature, of the training points that the ranks are made of, (2, d)."""
-        return np.asarray(self.ranks.quantiles_[[0, -1]])
+        return self.scores.curves.quantiles[[0, -1]]
 
     def beyond(self, X: FloatArray) -> FloatArray:
         """Return distances of values beyond the training range, in standard deviations, shape (n, d); 0 for NaN."""
         smallest, largest = self.bounds
-        return np.asarray(np.fmax(np.fmax(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
-
-    def original(self, Z: FloatArray, view: int, features: IntArray | slice = slice(None)) -> FloatArray:
-        """Return points of one view, shape (..., d), or of some features, in the units that they came in.
-
-        Scores of the last quantile become that quantile.
-        """
-        values = Z * self.scale[view][features] + self.mean[view][features]
-        if view == PLAIN:
-            return np.asarray(values)
-        share = np.select([values <= -_LARGEST_SCORE, values >= _LARGEST_SCORE], [0.0, 1.0], ndtr(values))
-        quantiles = self.ranks.quantiles_[:, features].T
-        columns = zip(np.moveaxis(share, -1, 0), quantiles, strict=True)
-        return np.stack([np.interp(p, self.ranks.references_, q) for p, q in columns], axis=-1)
-
-
-def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
-    """Return what the transformer makes of points, to the last digit, with bounded scores.
-
-    Its own checks, feature by feature, take far longer than the numbers where points are few.
-    """
-    quantiles, shares = ranks.quantiles_, ranks.references_
-    ranked = np.empty(X.shape)
-    for rows in chunk_slices(len(X), CHUNK):
-        x, scores = X[rows], ranked[rows]
-        for j, (column, known) in enumerate(zip(x.T, quantiles.T, strict=True)):
-            # Of equal quantiles one direction finds the first and the other the last.
-            up, down = np.interp(column, known, shares), np.interp(-column, -known[::-1], -shares[::-1])
-            scores[:, j] = 0.5 * (up - down)
-        # The transformer takes values as near as this to the least or the largest one for these.
-        scores[quantiles[-1] < x + 1e-7] = 1.0
-        scores[quantiles[0] > x - 1e-7] = 0.0
-        np.clip(ndtri(scores, out=scores), -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
-    return ranked
+        return np.asarray(np.fmax(np.fmax(smallest - X, X - largest), 0.0) / self.plain.scale)
 
 
 class LabelSteps(NamedTuple):
