@@ -28,6 +28,7 @@ from sepc.estimators.constants import (
     TEMPERATURE_PENALTY,
     UNEXPLAINED,
 )
+from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import NOWHERE, Calibration, LinearTerms, log_density, strange_below
 from sepc.model.constants import BELOW_STRANGE, MOST_CORRECTION
@@ -102,7 +103,9 @@ def _with_linear_terms(
     z, classes = terms.clipped(points), loss.projection[2:, 2:]
     # The loss is about as curved in all directions of these coordinates of the slopes.
     q = np.abs(loss.with_linear(theta, loss.no_terms)[3])
-    curvature, directions = np.linalg.eigh((z * (q * (1.0 - q)).sum(axis=1)[:, None]).T @ z)
+    weights = (q * (1.0 - q)).sum(axis=1)[:, None]
+    chunks = chunk_slices(len(z), 1024)  # no copy of all
+    curvature, directions = np.linalg.eigh(sum((z[some] * weights[some]).T @ z[some] for some in chunks))
     freedom = max(float(np.trace(classes)), 1.0)  # one class less than have records
     curvature = np.maximum(curvature, 0.0) / freedom
     directions /= np.sqrt(curvature + LINEAR_PENALTY)

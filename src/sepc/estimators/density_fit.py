@@ -293,7 +293,7 @@ class Search:
     def calibrated(self, mixtures: Sequence[Mixture]) -> Calibration:
         """Return their calibration with linear terms, which are learnt once, not for each choice."""
         known, joint = self._held_out(mixtures)
-        points = self.with_gaps[known]
+        points = self.with_gaps if len(known) == len(self.with_gaps) else self.with_gaps[known]  # as a rule no copy
         return learn_calibration(joint, self.core.codes[known], self.class_count, known_share(points), points)
 
     def _held_out(self, mixtures: Sequence[Mixture]) -> tuple[IntArray, FloatArray]:
