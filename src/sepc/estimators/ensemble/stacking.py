@@ -71,7 +71,6 @@ class Stack:
         return _with_background(softmax(total, axis=1), self.background, self.class_share)
 
 
-@one_blas_thread()
 def learn_stack(predictions: FloatArray, codes: IntArray, class_count: IntArray) -> Stack:
     """Learn a stack of out-of-fold log probabilities, shape (n_members, n, n_classes).
 
@@ -80,15 +79,16 @@ def learn_stack(predictions: FloatArray, codes: IntArray, class_count: IntArray)
     step = max(-(-len(codes) // 20_000), 1)  # more points would not change the weights
     predictions, codes = predictions[:, ::step], codes[::step]
     share, nothing = class_count / class_count.sum(), np.zeros(len(class_count))
-    pool = Stack(*_pool(predictions, codes), nothing, share)
     cross_fitted, fold = np.empty(predictions.shape[1:]), _folds(codes)
-    for k in np.unique(fold):
-        out = fold == k
-        of_others = Stack(*_pool(predictions[:, ~out], codes[~out]), nothing, share)
-        cross_fitted[out] = np.log(of_others.posterior(predictions[:, out]))
-    temperature, error = _temperature_and_error(cross_fitted, codes, class_count)
+    with one_blas_thread():
+        weights, leaning = _pool(predictions, codes)
+        for k in np.unique(fold):
+            out = fold == k
+            of_others = Stack(*_pool(predictions[:, ~out], codes[~out]), nothing, share)
+            cross_fitted[out] = np.log(of_others.posterior(predictions[:, out]))
+        temperature, error = _temperature_and_error(cross_fitted, codes, class_count)
     of_class = np.maximum(error, (class_count + 2.0) ** -FEW_OF_CLASS)
-    return Stack(pool.weights / temperature, pool.leaning / temperature, _background(of_class, share), share)
+    return Stack(weights / temperature, leaning / temperature, _background(of_class, share), share)
 
 
 def _pool(predictions: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
