@@ -16,6 +16,7 @@ Far away from everything the probabilities go back to the shares of the classes,
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from scipy.optimize import minimize
@@ -143,7 +144,9 @@ def _temperature_and_error(log_proba: FloatArray, codes: IntArray, class_count: 
         return -float(np.log(right).sum() + prior)
 
     bounds = [(-1.0, 2.0), (-9.0, 2.0)]
-    log_temperature, logit = minimize(loss, [0.0, -2.0], method="L-BFGS-B", bounds=bounds).x.tolist()
+    # Above the share of a rare class an error changes nothing for the others: from there no slope leads down.
+    found = (minimize(loss, start, method="L-BFGS-B", bounds=bounds) for start in ([0.0, -6.0], [0.0, -2.0]))
+    log_temperature, logit = min(found, key=attrgetter("fun")).x.tolist()
     return float(np.exp(log_temperature)), max(0.5 * float(expit(logit)), floor)
 
 
