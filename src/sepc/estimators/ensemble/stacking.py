@@ -16,6 +16,7 @@ Far away from everything the probabilities go back to the shares of the classes,
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from scipy.optimize import minimize
@@ -78,15 +79,16 @@ def learn_stack(predictions: FloatArray, codes: IntArray, class_count: IntArray)
     step = max(-(-len(codes) // 20_000), 1)  # more points would not change the weights
     predictions, codes = predictions[:, ::step], codes[::step]
     share, nothing = class_count / class_count.sum(), np.zeros(len(class_count))
-    pool = Stack(*_pool(predictions, codes), nothing, share)
     cross_fitted, fold = np.empty(predictions.shape[1:]), _folds(codes)
-    for k in np.unique(fold):
-        out = fold == k
-        of_others = Stack(*_pool(predictions[:, ~out], codes[~out]), nothing, share)
-        cross_fitted[out] = np.log(of_others.posterior(predictions[:, out]))
-    temperature, error = _temperature_and_error(cross_fitted, codes, class_count)
+    with one_blas_thread():
+        weights, leaning = _pool(predictions, codes)
+        for k in np.unique(fold):
+            out = fold == k
+            of_others = Stack(*_pool(predictions[:, ~out], codes[~out]), nothing, share)
+            cross_fitted[out] = np.log(of_others.posterior(predictions[:, out]))
+        temperature, error = _temperature_and_error(cross_fitted, codes, class_count)
     of_class = np.maximum(error, (class_count + 2.0) ** -FEW_OF_CLASS)
-    return Stack(pool.weights / temperature, pool.leaning / temperature, _background(of_class, share), share)
+    return Stack(weights / temperature, leaning / temperature, _background(of_class, share), share)
 
 
 def _pool(predictions: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -141,7 +143,9 @@ def _temperature_and_error(log_proba: FloatArray, codes: IntArray, class_count: 
         return -float(np.log(right).sum() + prior)
 
     bounds = [(-1.0, 2.0), (-9.0, 2.0)]
-    log_temperature, logit = minimize(loss, [0.0, -2.0], method="L-BFGS-B", bounds=bounds).x.tolist()
+    # Above the share of a rare class an error changes nothing for the others: from there no slope leads down.
+    found = (minimize(loss, start, method="L-BFGS-B", bounds=bounds) for start in ([0.0, -6.0], [0.0, -2.0]))
+    log_temperature, logit = min(found, key=attrgetter("fun")).x.tolist()
     return float(np.exp(log_temperature)), max(0.5 * float(expit(logit)), floor)
 
 
