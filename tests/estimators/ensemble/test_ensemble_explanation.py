@@ -111,7 +111,7 @@ class TestWhatIsCited:
         every = np.arange(len(ends))
         records = X[np.zeros_like(every)]
         records[every, features] = values
-        back = model.views.original(model.views(records)[SCORES], SCORES)
+        back = model.views[SCORES].original(model.views(records)[SCORES])
         assert back[every, features] == pytest.approx(values)
 
     def test_the_text_tells_where_the_regions_lie(self, told):

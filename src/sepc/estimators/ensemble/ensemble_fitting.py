@@ -23,7 +23,6 @@ from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
 from sepc.estimators.relating import learn_relations, with_relations
 from sepc.geometry.chunks import Extents, chunk_slices
-from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
@@ -111,8 +110,7 @@ def fit_ensemble(
     predictions = np.stack([one.out_of_fold.log_probability for one in grown])
     log_densities = np.stack([one.out_of_fold.log_density for one in grown])
     known = np.flatnonzero(np.isfinite(predictions).all(axis=(0, 2)))
-    with one_blas_thread():
-        stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
+    stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
     beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), CHUNK)])
     strangeness = learn_strangeness(log_densities[:, known], beyond[some][known], training.class_count)
     judging = known[:: max(len(known) * X.shape[1] // CORE_NUMBERS, 1)]

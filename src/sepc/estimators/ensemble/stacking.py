@@ -35,6 +35,7 @@ from sepc.estimators.ensemble.constants import (
     SUM_PENALTY,
     WEIGHT_PENALTY,
 )
+from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import NOWHERE, Calibration, strange_below
 from sepc.model.constants import BELOW_STRANGE
 
