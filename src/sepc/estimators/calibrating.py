@@ -70,11 +70,11 @@ def learn_calibration(
     least_log_temperature = max(-1.0 - np.log(max(len(codes) / FEW_RECORDS, 1.0)), _LOW[0])
     loss = _Loss(joint, codes, share, expit(level - densities), known)
     bounds = np.array([least_log_temperature, _LOW[1]]), np.array(_HIGH)
-    theta = _minimum(loss, *bounds)
-    found = _calibration(loss.projection @ theta, level, share, held_out)
-    if points is None:
-        return found
     with one_blas_thread():
+        theta = _minimum(loss, *bounds)
+        found = _calibration(loss.projection @ theta, level, share, held_out)
+        if points is None:
+            return found
         theta, linear, n_slopes = _with_linear_terms(loss, theta, np.column_stack(bounds), points)
     richer = replace(_calibration(theta, level, share, held_out), linear=linear)
     before, after = (

@@ -194,7 +194,7 @@ class Search:
         The default, unmerged blocks with the default degrees of freedom, stays unless another is clearly better; EM
         iterations must be clearly better than the best without them.
         """
-        with one_blas_thread():  # calibrations solve small systems of equations
+        with one_blas_thread():  # once, not for each calibration
             models = [self._of_levels(way) for way in ([None] if categories is None else [categories, None])]
             default = min([next(of_way) for of_way in models], key=attrgetter("loss"))  # the first of equal ones
             best = _clearly_better(default, chain.from_iterable(models))

@@ -134,7 +134,7 @@ def _tails(away: FloatArray) -> tuple[FloatArray, FloatArray]:
     middles, limits = np.empty((2, 2, away.shape[1]))
     for side, signed in enumerate((away, -away)):
         for j, column in enumerate(signed.T):
-            there = column[column > 0.0]
+            there = column[column > 1e-9]  # below is rounding, of either sign
             there = there if len(there) > n // 4 else np.abs(column)
             middles[side, j], limits[side, j] = np.quantile(there, (0.5, share))
     limits = np.maximum(limits, 1.0)
