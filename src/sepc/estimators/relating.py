@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.constants import (
     LEAST_JUDGED,
     LEAST_POWER,
@@ -21,10 +21,13 @@ from sepc.estimators.constants import (
     SHRINKAGES,
     WORST,
 )
+from sepc.geometry.chunks import chunk_slices
 from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM
 from sepc.model.relations import Relations, largest
+
+_ROWS = 1024  # of a chunk
 
 
 class Judged(NamedTuple):
@@ -58,62 +61,107 @@ def learn_relations(
         numbers = np.setdiff1d(numbers, categories.features)
     whole = np.flatnonzero(~np.isnan(points[:, numbers]).any(axis=1))
     classes, own, count = np.unique(codes[whole], return_inverse=True, return_counts=True)
-    z, copies = points[np.ix_(whole, numbers)], np.bincount(equal[whole])[equal[whole]]
+    copies = np.bincount(equal[whole])[equal[whole]]
     left_in = count[own] - copies
     some = left_in > 0  # records that are judged
     if not len(numbers) or np.count_nonzero(some) < LEAST_JUDGED:
         return None
-    centers = np.array([z[own == k].mean(axis=0) for k in range(len(classes))])
-    away = z - centers[own]
-    scale = np.sqrt(np.square(away).mean(axis=0))
-    varies = scale > 1e-9 * (1.0 + np.abs(z).max(axis=0))
+    away = points[np.ix_(whole, numbers)]
+    largest_value = np.abs(away).max(axis=0)
+    centers = np.array([away[own == k].mean(axis=0) for k in range(len(classes))])
+    chunks = list(chunk_slices(len(away), _ROWS))
+    for rows in chunks:
+        away[rows] -= centers[own[rows]]
+    scale = np.sqrt(np.einsum("ij,ij->j", away, away) / len(away))
+    varies = scale > 1e-9 * (1.0 + largest_value)
     if not varies.any():
         return None
-    z, away, centers, scale = (one[..., varies] for one in (z, away, centers, scale))
-    z, away, centers = z / scale, away / scale, centers / scale
+    if not varies.all():
+        away, centers, scale = (one[..., varies] for one in (away, centers, scale))
+    away /= scale
+    centers /= scale
     farther = np.where(some, count[own] / np.maximum(left_in, 1), 1.0)  # from the centre of the others than from theirs
     weight: FloatArray = np.asarray(copies * farther, dtype=np.float64)
-    precision, shrunken = _precision(away[some], weight[some], farther[some], len(z))
-    # Distances to all classes, that to the own one without the record.
-    image, of_centers = away @ precision, centers @ precision
-    square = (image * away).sum(axis=1)
-    rest = np.maximum(1.0 - weight / shrunken * square, 1e-9)
-    distances = (z @ precision * z).sum(axis=1)[:, None] - 2.0 * z @ of_centers.T + (of_centers * centers).sum(axis=1)
-    distances[np.arange(len(z)), own] = np.square(farther) * square / rest
-    nearest = distances.argmin(axis=1)
-    from_class = z - centers[nearest]
-    from_others = from_class @ precision / np.sqrt(precision.diagonal())
-    # The same from the own class without the record.
-    spread = precision.diagonal() + (weight / shrunken / rest)[:, None] * np.square(image)
-    from_others_own = (farther / rest)[:, None] * image / np.sqrt(spread)
-    squares = np.maximum(1.0 - weight[:, None] / len(z) * np.square(away), 1e-9)
-    from_class_own = farther[:, None] * away / np.sqrt(squares)
-    usual, power = (
-        np.stack(of) for of in zip(_tails(from_others_own[some]), _tails(from_class_own[some]), strict=True)
-    )
-    pairs = (from_others, from_others_own), (from_class, from_class_own)
-    is_own = (nearest == own)[:, None]
-    found = [
-        largest(np, np.where(is_own, mine, it).T, usual[k][..., None], power[k][..., None])
-        for k, (it, mine) in enumerate(pairs)
-    ]
-    departures = np.full((len(points), 2), np.nan)
-    departures[whole[some]] = np.column_stack(found)[some]
+    precision, shrunken = _precision(away, some, weight, farther)
+    left_out = _LeftOut(away, own, centers, precision, weight, farther, shrunken)
+    nearest = np.concatenate([left_out.nearest(rows) for rows in chunks])
+    departures, tails = np.full((len(points), 2), np.nan), []
+    mine = np.empty_like(away)  # from the own class, without the record
+    for kind, of_own in enumerate((left_out.from_others, left_out.from_class)):
+        for rows in chunks:
+            mine[rows] = of_own(rows)
+        limits, powers = _tails(mine if some.all() else mine[some])
+        tails.append((limits, powers))
+        for rows in chunks:
+            it = left_out.from_other_class(rows, nearest[rows])[kind]
+            it = np.where((nearest[rows] == own[rows])[:, None], mine[rows], it)
+            found = largest(np, it.T, limits[..., None], powers[..., None])
+            departures[whole[rows], kind] = np.where(some[rows], found, np.nan)
+    usual, power = (np.stack(of) for of in zip(*tails, strict=True))
     levels = np.zeros(3), np.ones(3)
     return Judged(Relations(numbers[varies], scale, centers, precision, usual, power, *levels), departures)
 
 
-def _precision(away: FloatArray, weight: FloatArray, farther: FloatArray, n: int) -> tuple[FloatArray, float]:
+class _LeftOut:
+    """Departures of records of shape (n, d), each judged without itself and its copies; by rows, to save memory."""
+
+    def __init__(
+        self,
+        away: FloatArray,
+        own: IntArray,
+        centers: FloatArray,
+        precision: FloatArray,
+        weight: FloatArray,
+        farther: FloatArray,
+        shrunken: float,
+    ) -> None:
+        self.away, self.own, self.centers, self.precision = away, own, centers, precision
+        self.farther, self.share, self.squared = farther, weight / shrunken, weight / len(away)
+        self.square = np.concatenate(
+            [np.einsum("ij,ij->i", away[rows] @ precision, away[rows]) for rows in chunk_slices(len(away), _ROWS)]
+        )
+        self.rest = np.maximum(1.0 - self.share * self.square, 1e-9)
+
+    def nearest(self, rows: slice) -> IntArray:
+        """Return the nearest class of each record."""
+        z, own = self.away[rows] + self.centers[self.own[rows]], self.own[rows]
+        of_centers = self.centers @ self.precision
+        distances = np.einsum("ij,ij->i", z @ self.precision, z)[:, None] - 2.0 * z @ of_centers.T
+        distances += (of_centers * self.centers).sum(axis=1)
+        distances[np.arange(len(z)), own] = np.square(self.farther[rows]) * self.square[rows] / self.rest[rows]
+        return np.asarray(distances.argmin(axis=1))
+
+    def from_others(self, rows: slice) -> FloatArray:
+        """Return departures from what the other values predict, in the own class."""
+        image = self.away[rows] @ self.precision
+        spread = self.precision.diagonal() + (self.share[rows] / self.rest[rows])[:, None] * np.square(image)
+        return np.asarray((self.farther[rows] / self.rest[rows])[:, None] * image / np.sqrt(spread))
+
+    def from_class(self, rows: slice) -> FloatArray:
+        """Return departures from the mean of the own class."""
+        squares = np.maximum(1.0 - self.squared[rows, None] * np.square(self.away[rows]), 1e-9)
+        return np.asarray(self.farther[rows, None] * self.away[rows] / np.sqrt(squares))
+
+    def from_other_class(self, rows: slice, nearest: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return both departures in another class."""
+        from_class = self.away[rows] + self.centers[self.own[rows]] - self.centers[nearest]
+        return from_class @ self.precision / np.sqrt(self.precision.diagonal()), from_class
+
+
+def _precision(away: FloatArray, some: BoolArray, weight: FloatArray, farther: FloatArray) -> tuple[FloatArray, float]:
     """Return the inverse of a shrunken covariance, and the number of records that it stands for.
 
     Beside n records the identity weighs as much as some; their number gives the least log loss of a t distribution at
-    records that are left out. `away`, shape (m, d), are these records; each is `farther` from the centre of the others,
-    and takes its square times `weight` with it.
+    `some` records that are left out. `away` has shape (n, d); each is `farther` from the centre of the others, and
+    takes its square times `weight` with it.
     """
-    d = away.shape[1]
+    n, d = away.shape
+    if not some.all():
+        away, weight, farther = away[some], weight[some], farther[some]
     scatter = away.T @ away + RELATION_RIDGE * n * np.eye(d)
     values, vectors = np.linalg.eigh(scatter)
-    squares = np.square(away @ vectors)
+    squares = away @ vectors
+    np.square(squares, out=squares)
     losses = []
     for added in np.sqrt(d) * np.array(SHRINKAGES):
         all_values = values + added
@@ -132,8 +180,9 @@ def _tails(away: FloatArray) -> tuple[FloatArray, FloatArray]:
     n = len(away)
     share = 1.0 - max(SHARE_BEYOND, min(RECORDS_BEYOND / (0.5 * n), 0.25))
     middles, limits = np.empty((2, 2, away.shape[1]))
-    for side, signed in enumerate((away, -away)):
-        for j, column in enumerate(signed.T):
+    for side, sign in enumerate((1.0, -1.0)):
+        for j in range(away.shape[1]):
+            column = sign * away[:, j]
             there = column[column > 1e-9]  # below is rounding, of either sign
             there = there if len(there) > n // 4 else np.abs(column)
             middles[side, j], limits[side, j] = np.quantile(there, (0.5, share))
