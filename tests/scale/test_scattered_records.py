@@ -58,9 +58,9 @@ def test_units_and_extents_are_those_of_all_records(data, kind, standardize):
     mean, scale = (X.mean(axis=0), X.std(axis=0)) if standardize else (0.0, 1.0)
     if standardize:
         scale = np.where(np.ptp(X, axis=0) > 0.0, scale, 1.0)
-        np.testing.assert_allclose(found.mean, mean, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found.scale, scale, rtol=1e-12)
-    Z = (X - found.mean) / found.scale
+        np.testing.assert_allclose(found.scales.mean, mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found.scales.scale, scale, rtol=1e-12)
+    Z = (X - found.scales.mean) / found.scales.scale
     expected = Extents.of([Z[codes == k] for k in np.unique(codes)])
     assert found.extents.n.tolist() == expected.n.tolist()
     assert np.array_equal(found.extents.low, expected.low)
