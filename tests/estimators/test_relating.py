@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc.estimators import relating
 from sepc.estimators.constants import LEAST_JUDGED, RELATION_RIDGE
 from sepc.estimators.relating import learn_relations
 from sepc.model.category_shares import Categories
@@ -24,7 +25,9 @@ def with_total(n: int, seed: int = 0) -> Draw:
     return Draw(np.column_stack([X, X.sum(axis=1)]), y)
 
 
-def test_departures_of_a_training_record_are_those_by_all_others():
+def test_departures_of_a_training_record_are_those_by_all_others(monkeypatch):
+    # Limits, which come from other folds, are the same here.
+    monkeypatch.setattr(relating, "_tails", lambda *_: (np.full((2, 4), 2.0), np.ones((2, 4))))
     X, y = with_total(80)
     X = X[:, :4] + np.random.default_rng(1).normal(size=(80, 1))
     X, y, equal = np.vstack([X, X[:3]]), np.append(y, y[:3]), np.append(np.arange(80), np.arange(3))
@@ -45,6 +48,14 @@ def test_departures_of_a_training_record_are_those_by_all_others():
         off = np.sqrt(weight) * image / np.sqrt(P.diagonal())
         expected = largest(np, off[:, None], relations.usual[0][..., None], relations.power[0][..., None])
         assert departures[row, 0] == pytest.approx(expected[0], rel=1e-6)
+
+
+def test_with_many_columns_new_records_depart_as_far_as_training_records_that_are_left_out():
+    rng = np.random.default_rng(0)
+    X, new, y = rng.normal(size=(150, 40)), rng.normal(size=(2000, 40)), np.arange(150) % 2
+    relations, departures = learn_relations(X, y, np.arange(150), None)
+    for left_out, fresh in zip(departures.T, relations.departures(new).T, strict=True):
+        assert np.mean(fresh > np.quantile(left_out, 0.9)) < 0.15
 
 
 def test_few_complete_records_and_columns_without_numbers_show_no_relation():

@@ -27,7 +27,8 @@ from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM
 from sepc.model.relations import Relations, largest
 
-_ROWS = 1024  # of a chunk
+_ROWS, _COLUMNS = 1024, 2  # of a chunk
+FOLDS = 5  # of records whose limits come from the others
 
 
 class Judged(NamedTuple):
@@ -85,17 +86,21 @@ def learn_relations(
     precision, shrunken = _precision(away, some, weight, farther)
     left_out = _LeftOut(away, own, centers, precision, weight, farther, shrunken)
     nearest = np.concatenate([left_out.nearest(rows) for rows in chunks])
-    departures, tails = np.full((len(points), 2), np.nan), []
+    departures, tails, fold = np.full((len(points), 2), np.nan), [], equal[whole] % FOLDS
     mine = np.empty_like(away)  # from the own class, without the record
     for kind, of_own in enumerate((left_out.from_others, left_out.from_class)):
         for rows in chunks:
             mine[rows] = of_own(rows)
-        limits, powers = _tails(mine if some.all() else mine[some])
-        tails.append((limits, powers))
+        tails.append(_tails(mine, some))
+        # The limits that a record is judged by come from others, too: with many columns it would hardly pass its own.
+        limits, powers = (
+            np.stack(of) for of in zip(*(_tails(mine, some & (fold != k)) for k in range(FOLDS)), strict=True)
+        )
         for rows in chunks:
+            of_record = fold[rows]
             it = left_out.from_other_class(rows, nearest[rows])[kind]
             it = np.where((nearest[rows] == own[rows])[:, None], mine[rows], it)
-            found = largest(np, it.T, limits[..., None], powers[..., None])
+            found = largest(np, it.T, *(np.moveaxis(one[of_record], 0, -1) for one in (limits, powers)))
             departures[whole[rows], kind] = np.where(some[rows], found, np.nan)
     usual, power = (np.stack(of) for of in zip(*tails, strict=True))
     levels = np.zeros(3), np.ones(3)
@@ -175,21 +180,31 @@ def _precision(away: FloatArray, some: BoolArray, weight: FloatArray, farther: F
     return (vectors / (values + best)) @ vectors.T * (n + best), n + best
 
 
-def _tails(away: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return limits and powers of the departures of each column, shape (2, d), above and below."""
-    n = len(away)
+def _tails(away: FloatArray, some: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return limits and powers of some records' departures in each column, shape (2, d), above and below."""
+    n = int(np.count_nonzero(some))
     share = 1.0 - max(SHARE_BEYOND, min(RECORDS_BEYOND / (0.5 * n), 0.25))
     middles, limits = np.empty((2, 2, away.shape[1]))
     for side, sign in enumerate((1.0, -1.0)):
-        for j in range(away.shape[1]):
-            column = sign * away[:, j]
-            there = column[column > 1e-9]  # below is rounding, of either sign
-            there = there if len(there) > n // 4 else np.abs(column)
-            middles[side, j], limits[side, j] = np.quantile(there, (0.5, share))
+        for columns in chunk_slices(away.shape[1], _COLUMNS):
+            there = sign * away[some, columns]
+            there[there <= 1e-9] = np.nan  # of the other side, or rounding of either sign
+            few = np.count_nonzero(~np.isnan(there), axis=0) <= n // 4
+            there[:, few] = np.abs(away[some, columns][:, few])
+            middles[side, columns], limits[side, columns] = _quantiles(there, np.array([0.5, share]))
     limits = np.maximum(limits, 1.0)
     ratios = np.log(limits / np.clip(middles, 1e-3 * limits, 0.9 * limits))
     as_normal = np.log(ndtri(0.5 + 0.5 * share) / ndtri(0.75))
     return limits, np.clip(as_normal / ratios, LEAST_POWER, MOST_POWER)
+
+
+def _quantiles(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return quantiles of each column that is not NaN, shape (n_shares, d); NumPy's take a call for each column."""
+    values = np.sort(values, axis=0)  # NaN comes last
+    at = shares[:, None] * (np.count_nonzero(~np.isnan(values), axis=0) - 1.0)
+    below = at.astype(np.int64)
+    low, high = (np.take_along_axis(values, rows, axis=0) for rows in (below, np.ceil(at).astype(np.int64)))
+    return np.asarray(low + (at - below) * (high - low))
 
 
 def with_relations(calibration: Calibration, relations: Relations, scores: FloatArray) -> Calibration:
