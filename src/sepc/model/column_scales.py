@@ -106,6 +106,9 @@ class Curves:
         # Of equal quantiles one direction finds the first and the other the last.
         up, down = np.interp(x, known, shares), np.interp(-x, -known[::-1], -shares[::-1])
         scores = np.asarray(ndtri(0.5 * (up - down)))
+        # Equal values at an end are all as far out as the last one.
+        scores[x >= known[-1]] = LARGEST_SCORE
+        scores[x <= known[0]] = -LARGEST_SCORE
         for end, score, is_beyond in ((0, -LARGEST_SCORE, x < known[0]), (-1, LARGEST_SCORE, x > known[-1])):
             if is_beyond.any():
                 start, slope = self._tail(k, end)
