@@ -362,7 +362,7 @@ def refined(
     if not calibrated:
         return replace(fit, whole=whole)
     step = np.uint64(max(len(records) // CALIBRATING, 1))
-    # Of so many records each hardly weighs in the relations that it is judged by.
+    # A single record of a core of this size hardly changes the relations that it is judged by.
     relations = None if related_by is None else related_by.relations
     judged = partial(_judged, held_out, len(class_count), parts, whole.unit, relations, step)
     joint, codes, points, departures = records.gathered(judged)
