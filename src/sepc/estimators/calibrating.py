@@ -5,14 +5,16 @@ Linear terms of the features, see `model.calibration.LinearTerms`, have slopes B
     log odds = log odds of the densities / temperature + corrections + x B,
 
 where x is clipped to the range of the held-out records and to `REACH` standard deviations. All parameters are learnt
-together, with the penalty ``LINEAR_PENALTY |B|^2 / 2``. B stays 0 unless the log loss of the held-out records falls by
-more than chance explains: half the effective number of slopes, and one standard error of the difference. That number
-is the sum of ``e / (e + LINEAR_PENALTY)`` over the eigenvalues e of the curvature of the loss by B (Hastie, Tibshirani
-and Friedman, The Elements of Statistical Learning, 7.6). Cross-validation among the held-out records would be far too
-pessimistic: the densities that judge two of the parts have seen the labels of the third, so that their errors are the
-mirror images of its own.
+together, with the penalty ``p |B|^2 / 2`` for each p of `LINEAR_PENALTIES`. The loss of new records is about that of
+the n held-out ones and ``m n / (n - m)``, with the effective number m of slopes: Akaike's criterion, corrected for few
+records. m is the sum of ``e / (e + p)`` over the eigenvalues e of the curvature of the loss by B (Hastie, Tibshirani
+and Friedman, The Elements of Statistical Learning, 7.6). The penalty with the least of these is taken, if it is less than
+without B by more than half a standard error of the difference. Cross-validation among the held-out records would be far
+too pessimistic: the densities that judge two of the parts have seen the labels of the third, so that their errors are
+the mirror images of its own.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +25,8 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.constants import (
     CORRECTION_PENALTY,
     FEW_RECORDS,
-    LINEAR_PENALTY,
+    LEAST_GAIN,
+    LINEAR_PENALTIES,
     REACH,
     TEMPERATURE_PENALTY,
     UNEXPLAINED,
@@ -75,13 +78,18 @@ def learn_calibration(
         found = _calibration(loss.projection @ theta, level, share, held_out)
         if points is None:
             return found
-        theta, linear, n_slopes = _with_linear_terms(loss, theta, np.column_stack(bounds), points)
-    richer = replace(_calibration(theta, level, share, held_out), linear=linear)
-    before, after = (
-        -np.log(one.posterior(joint, known, points)[np.arange(len(codes)), codes]) for one in (found, richer)
-    )
-    gains = before - after
-    return richer if gains.sum() - 0.5 * n_slopes > np.sqrt(len(gains)) * gains.std() else found
+        richer = [
+            (replace(_calibration(at, level, share, held_out), linear=linear), optimism)
+            for at, linear, optimism in _with_linear_terms(loss, theta, np.column_stack(bounds), points)
+        ]
+
+    def losses(one: Calibration) -> FloatArray:
+        return np.asarray(-np.log(one.posterior(joint, known, points)[np.arange(len(codes)), codes]))
+
+    before = losses(found)
+    by_penalty = [(before - losses(one), optimism, one) for one, optimism in richer]
+    gains, optimism, best = max(by_penalty, key=lambda one: one[0].sum() - one[1])
+    return best if gains.sum() - optimism > LEAST_GAIN * np.sqrt(len(gains)) * gains.std() else found
 
 
 def _calibration(theta: FloatArray, level: float, share: FloatArray, held_out: FloatArray) -> Calibration:
@@ -93,10 +101,11 @@ def _calibration(theta: FloatArray, level: float, share: FloatArray, held_out: F
 
 def _with_linear_terms(
     loss: "_Loss", theta: FloatArray, bounds: FloatArray, points: FloatArray
-) -> tuple[FloatArray, LinearTerms, float]:
-    """Return the parameters with linear terms of the features, these terms, and the effective number of slopes.
+) -> Iterator[tuple[FloatArray, LinearTerms, float]]:
+    """Yield parameters, linear terms of the features, and what the loss of new records is above that of these.
 
-    The search starts at the minimum without slopes, `theta`. `bounds`, shape (2, 2), are those of the first parameters.
+    Once for each penalty. The search starts at the minimum without slopes, `theta`. `bounds`, shape (2, 2), are those
+    of the first parameters.
     """
     ends = (np.nan_to_num(end.reduce(points, axis=0)).clip(-REACH, REACH) for end in (np.fmin, np.fmax))
     terms = LinearTerms(np.zeros((points.shape[1], len(theta) - 2)), *ends)
@@ -108,21 +117,25 @@ def _with_linear_terms(
     curvature, directions = np.linalg.eigh(sum((z[some] * weights[some]).T @ z[some] for some in chunks))
     freedom = max(float(np.trace(classes)), 1.0)  # one class less than have records
     curvature = np.maximum(curvature, 0.0) / freedom
-    directions /= np.sqrt(curvature + LINEAR_PENALTY)
-
-    def penalised(at: FloatArray) -> tuple[float, FloatArray]:
-        slopes = directions @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
-        value, gradient, _, by_odds = loss.with_linear(at[: len(theta)], z @ slopes)
-        by_slopes = directions.T @ (z.T @ by_odds + LINEAR_PENALTY * slopes) @ classes
-        return value + 0.5 * LINEAR_PENALTY * float(np.square(slopes).sum()), np.append(gradient, by_slopes)
-
     start = np.append(theta, terms.slopes)
     within = [*map(tuple, bounds), *[(None, None)] * (len(start) - len(bounds))]
     options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
-    at = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=within, options=options).x
-    slopes = directions @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
-    n_slopes = freedom * float((curvature / (curvature + LINEAR_PENALTY)).sum())
-    return loss.projection @ at[: len(theta)], replace(terms, slopes=slopes), n_slopes
+    for penalty in LINEAR_PENALTIES:
+        to_slopes = directions / np.sqrt(curvature + penalty)
+
+        def penalised(
+            at: FloatArray, to_slopes: FloatArray = to_slopes, penalty: float = penalty
+        ) -> tuple[float, FloatArray]:
+            slopes = to_slopes @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
+            value, gradient, _, by_odds = loss.with_linear(at[: len(theta)], z @ slopes)
+            by_slopes = to_slopes.T @ (z.T @ by_odds + penalty * slopes) @ classes
+            return value + 0.5 * penalty * float(np.square(slopes).sum()), np.append(gradient, by_slopes)
+
+        at = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=within, options=options).x
+        slopes = to_slopes @ at[len(theta) :].reshape(terms.slopes.shape) @ classes
+        n_slopes = freedom * float((curvature / (curvature + penalty)).sum())
+        optimism = n_slopes * len(z) / max(len(z) - n_slopes, 1.0)
+        yield loss.projection @ at[: len(theta)], replace(terms, slopes=slopes), optimism
 
 
 def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> FloatArray:

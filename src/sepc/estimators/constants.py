@@ -40,10 +40,13 @@ UNEXPLAINED = 0.5
 # The penalty on squared corrections: as much as a dozen records at even odds. From 1 to 10 the log loss hardly changes;
 # with more, less is gained where there is much to correct.
 CORRECTION_PENALTY = 3.0
-# The penalty on the squared slopes of linear terms, and the number of standard deviations beyond which a feature has no
-# larger term. On the choosing sets (bench/trust.py, 600 and 2,000 rows) 8 and 32 have the same mean log loss within
-# .001, and so have 2 and 4; without a limit it is .002 higher.
-LINEAR_PENALTY = 16.0
+# Penalties on the squared slopes of linear terms, the standard errors by which these must lower the loss, and the
+# number of standard deviations beyond which a feature has no larger term. On the choosing sets (bench/trust.py, 600 rows) with
+# 8, 32, 128 and 512, or with no or one standard error, the mean log loss is the same within .002; records with 300
+# columns (bench/hard.py) lose with the first, .554 -> .627, and with 16 alone, .741. A limit of 2 or 4 makes no
+# difference; without one the log loss is .002 higher.
+LINEAR_PENALTIES = (16.0, 64.0, 256.0)
+LEAST_GAIN = 0.5
 REACH = 3.0
 # Up to this number of records the log temperature is at least -1; many records may show that densities are far from
 # sure enough, a few cannot.
