@@ -8,10 +8,10 @@ where x is clipped to the range of the held-out records and to `REACH` standard 
 together, with the penalty ``p |B|^2 / 2`` for each p of `LINEAR_PENALTIES`. The loss of new records is about that of
 the n held-out ones and ``m n / (n - m)``, with the effective number m of slopes: Akaike's criterion, corrected for few
 records. m is the sum of ``e / (e + p)`` over the eigenvalues e of the curvature of the loss by B (Hastie, Tibshirani
-and Friedman, The Elements of Statistical Learning, 7.6). The penalty with the least of these is taken, if it is less than
-without B by more than half a standard error of the difference. Cross-validation among the held-out records would be far
-too pessimistic: the densities that judge two of the parts have seen the labels of the third, so that their errors are
-the mirror images of its own.
+and Friedman, The Elements of Statistical Learning, 7.6). The penalty with the least of these is taken, if it is less
+than without B by more than half a standard error of the difference. Cross-validation among the held-out records would
+be far too pessimistic: the densities that judge two of the parts have seen the labels of the third, so that their
+errors are the mirror images of its own.
 """
 
 from collections.abc import Iterator

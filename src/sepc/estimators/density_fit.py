@@ -6,7 +6,8 @@ components, and the held-out part is judged by them. Its log loss chooses
 - whether categories are modelled by the shares of their values, or as features like all others, whose covariances
   show which values come together,
 - the merge penalty of blocks of a class (`model.merging`),
-- the degrees of freedom of the densities, and
+- the degrees of freedom of the densities,
+- whether covariances are shrunk towards the common one as it is, or in the size of each component, and
 - the number of EM iterations that refine the components,
 
 and it calibrates the densities, with linear terms of the features for those that are chosen. Where the partition is
@@ -29,7 +30,7 @@ from sepc.common.splits import IN_NO_PART, Hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import known_share
 from sepc.estimators.calibrating import learn_calibration
-from sepc.estimators.constants import CALIBRATING, EM_STEPS, FAR_BEHIND, PASSES
+from sepc.estimators.constants import CALIBRATING, EM_STEPS, FAR_BEHIND, OWN_SIZE_GAIN, PASSES
 from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
 from sepc.estimators.records import Core, Records
 from sepc.estimators.relating import Judged, with_relations
@@ -49,12 +50,13 @@ from sepc.partitions.units import location_and_unit
 class Choice(NamedTuple):
     """How blocks become densities: categories that are modelled by shares of values, merging, and EM iterations.
 
-    `level` is one of `merging.LEVELS`, `dof` the degrees of freedom.
+    `level` is one of `merging.LEVELS`, `dof` the degrees of freedom; `own_size` is that of `Mixture`.
     """
 
     categories: Categories | None = None
     level: int = UNMERGED
     dof: float = DEGREES_OF_FREEDOM
+    own_size: bool = False
     em_steps: int = 0
 
 
@@ -109,6 +111,8 @@ def fit_densities(
         units, how = (class_count, center, unit), (choice.categories, core.gaps)
         ((mixture, groups),) = merged_mixtures(core.points, blocks, *units, [choice.level], *how)
         mixture = mixture.with_dof(choice.dof)
+        if choice.own_size:
+            mixture = mixture.in_own_size()
         for _ in range(choice.em_steps):
             mixture = mixture.step(with_gaps, codes)
         return mixture, groups
@@ -201,6 +205,8 @@ class Search:
             starts = [best]
             if best.choice.level != UNMERGED:
                 starts.append(self.made(best.choice._replace(level=UNMERGED)))
+            best = _clearly_better(best, map(self.in_own_size, starts), OWN_SIZE_GAIN)
+            starts[0] = best
             refined = _clearly_better(best, chain.from_iterable(self._refined(start) for start in starts))
             if refined is not best:
                 others = (DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM)
@@ -269,6 +275,10 @@ class Search:
         """Return the same with other degrees of freedom."""
         return self.judged(one.choice._replace(dof=dof), [mixture.with_dof(dof) for mixture in one.mixtures])
 
+    def in_own_size(self, one: HeldOutFit) -> HeldOutFit:
+        """Return the same with covariances shrunk towards the common one in the size of each component."""
+        return self.judged(one.choice._replace(own_size=True), [mixture.in_own_size() for mixture in one.mixtures])
+
     def _refined(self, one: HeldOutFit) -> Iterator[HeldOutFit]:
         """Yield a fit after some EM iterations, and after more of them as long as these help."""
         for steps in EM_STEPS:
@@ -306,9 +316,10 @@ class Search:
         return known, joint[known]
 
 
-def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit]) -> HeldOutFit:
+def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit], errors: float = 1.0) -> HeldOutFit:
     """Return the one with the least loss among those that are clearly better than the default one, else that one."""
-    return min([default, *(one for one in others if one.is_clearly_better_than(default))], key=attrgetter("loss"))
+    better = (one for one in others if one.is_clearly_better_than(default, errors))
+    return min([default, *better], key=attrgetter("loss"))
 
 
 def _blocks(

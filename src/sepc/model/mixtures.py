@@ -29,6 +29,7 @@ from sepc.model.constants import (
     DEGREES_OF_FREEDOM_IN_EM,
     RIDGE,
     SHRINKAGE,
+    SIZE_WEIGHS,
 )
 from sepc.model.densities import MANY_FEATURES, LocalDensities, components_of, log_sum_exp, pairs
 from sepc.model.incomplete import expected
@@ -60,14 +61,23 @@ def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:
     return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + COMMON_RIDGE * np.eye(len(scatter)))
 
 
-def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: FloatArray) -> FloatArray:
+def shrunken_covariance(
+    scatter: FloatArray, n: FloatArray | float, common: FloatArray, own_size: bool = False
+) -> FloatArray:
     """Return the covariance of a component of n points, shrunk towards the common one.
 
+    With `own_size` towards the common one in the size of the component: times ``q**(f / (f + SIZE_WEIGHS))``, with q
+    the mean square of its points by the common one, and f = (n - 1) d the numbers that it is the mean of. A few records
+    show how large a group is, though not which shape it has.
     A scatter of shape (..., d, d) goes with n of shape (..., 1, 1).
     """
     d = len(common)
-    strength = SHRINKAGE * (d + 1)
-    return np.asarray((scatter + strength * common) / (n + strength) + RIDGE * np.eye(d))
+    strength, target = SHRINKAGE * (d + 1), common
+    if own_size:
+        squares = np.einsum("ij,...ji->...", np.linalg.inv(common), scatter)[..., None, None]
+        free = np.maximum((n - 1.0) * d, RIDGE)  # EM may leave less than a record
+        target = np.maximum(squares / free, RIDGE) ** (free / (free + SIZE_WEIGHS)) * common
+    return np.asarray((scatter + strength * target) / (n + strength) + RIDGE * np.eye(d))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,6 +94,8 @@ class Mixture:
         The moments are those of ``(x - center) / unit``.
     categories : Categories or None
         Those that are modelled apart.
+    own_size : bool
+        Whether covariances are shrunk towards the common one in the size of each component.
     """
 
     parts: list[Component]
@@ -92,6 +104,7 @@ class Mixture:
     center: FloatArray
     unit: FloatArray
     categories: Categories | None
+    own_size: bool = False
 
     @classmethod
     def of(
@@ -102,14 +115,19 @@ class Mixture:
         unit: FloatArray,
         categories: Categories | None = None,
         dof: float = DEGREES_OF_FREEDOM,
+        own_size: bool = False,
     ) -> Self:
         """Make the densities of components, with these degrees of freedom."""
-        densities = densities_of(parts, class_count, center, unit, categories, dof)
-        return cls(list(parts), densities, class_count, center, unit, categories)
+        densities = densities_of(parts, class_count, center, unit, categories, dof, own_size)
+        return cls(list(parts), densities, class_count, center, unit, categories, own_size)
 
     def with_dof(self, dof: float) -> Self:
         """Return the same with other degrees of freedom."""
         return replace(self, densities=replace(self.densities, degrees_of_freedom=dof))
+
+    def in_own_size(self) -> Self:
+        """Return the same with covariances shrunk towards the common one in the size of each component."""
+        return replace(self, own_size=True)._with(self.parts, self.class_count)
 
     def log_joint_in(self, unit: FloatArray, points: FloatArray) -> FloatArray:
         """Return `LocalDensities.log_joint_in` of other units of length of all features, shape (d,)."""
@@ -149,9 +167,22 @@ class Mixture:
     def _filled(self, z: FloatArray, claims: IntArray, components: slice) -> FloatArray:
         """Fill gaps with conditional means by the claiming components; return the sums of the covariances."""
         rows = [np.flatnonzero(claims == k) for k in range(components.stop - components.start)]
-        spreads = np.array(_fill(z, np.isnan(z), self.parts[components], rows, self.common))
+        spreads = np.array(self._fill(z, np.isnan(z), rows, self.parts[components]))
         i, j = pairs(len(self.unit) + 1)
         return np.asarray(np.where(j < len(self.unit), np.pad(spreads, ((0, 0), (0, 1), (0, 1)))[:, i, j], 0.0).T)
+
+    def _fill(
+        self, z: FloatArray, gaps: BoolArray, rows: Sequence[IntArray], parts: Sequence[Component]
+    ) -> list[FloatArray]:
+        """Fill the gaps in each component's rows with conditional means; return sums of conditional covariances."""
+        common = self.common
+        spreads = [np.zeros_like(common) for _ in parts]
+        for k, own in enumerate(rows):
+            if gaps[own].any():
+                part = parts[k]
+                covariance = shrunken_covariance(part.scatter, part.n, common, self.own_size)
+                z[own], spreads[k] = expected(z[own], gaps[own], part.mean, covariance)
+        return spreads
 
     @property
     def common(self) -> FloatArray:
@@ -168,7 +199,7 @@ class Mixture:
         z, mixture = (points - self.center) / self.unit, self
         for _ in range(CONDITIONAL_MEANS):
             filled = z.copy()
-            spreads = _fill(filled, gaps, mixture.parts, rows, mixture.common)
+            spreads = mixture._fill(filled, gaps, rows, mixture.parts)
             parts = [
                 _with_points(part, filled[own], spread) if gaps[own].any() else part
                 for part, own, spread in zip(mixture.parts, rows, spreads, strict=True)
@@ -179,7 +210,8 @@ class Mixture:
     def _with(self, parts: Sequence[Component], class_count: NDArray[np.integer]) -> Self:
         if self.categories is not None:
             parts = [_with_possible_shares(part, self.categories, self.center, self.unit) for part in parts]
-        return self.of(parts, class_count, self.center, self.unit, self.categories, self.densities.degrees_of_freedom)
+        how = self.categories, self.densities.degrees_of_freedom, self.own_size
+        return self.of(parts, class_count, self.center, self.unit, *how)
 
 
 def _products(z: FloatArray, share: FloatArray) -> FloatArray:
@@ -205,19 +237,6 @@ def _components(sums: FloatArray, codes: IntArray) -> list[Component]:
     return parts
 
 
-def _fill(
-    z: FloatArray, gaps: BoolArray, parts: Sequence[Component], rows: Sequence[IntArray], common: FloatArray
-) -> list[FloatArray]:
-    """Fill the gaps in each component's rows with conditional means; return the sums of the conditional covariances."""
-    spreads = [np.zeros_like(common) for _ in parts]
-    for k, own in enumerate(rows):
-        if gaps[own].any():
-            part = parts[k]
-            found = expected(z[own], gaps[own], part.mean, shrunken_covariance(part.scatter, part.n, common))
-            z[own], spreads[k] = found
-    return spreads
-
-
 def _with_points(part: Component, z: FloatArray, spread: FloatArray) -> Component:
     mean = z.mean(axis=0)
     away = z - mean
@@ -239,6 +258,7 @@ def densities_of(
     unit: FloatArray,
     categories: Categories | None,
     dof: float,
+    own_size: bool,
 ) -> LocalDensities:
     """Return the densities of components, class by class, whose moments are those of ``(x - center) / unit``."""
     held = None
@@ -252,7 +272,7 @@ def densities_of(
     table, log_scales = [], []
     for some in chunk_slices(len(parts), max(_TABLE // max(len(unit), 1) ** 2, 1)):
         scatters = np.array([part.scatter for part in parts[some]])
-        covariances = shrunken_covariance(scatters, counts[some, None, None], common)
+        covariances = shrunken_covariance(scatters, counts[some, None, None], common, own_size)
         coefficients, log_scale = components_of(np.array([part.mean for part in parts[some]]), covariances)
         table.append(coefficients)
         log_scales.append(log_scale)
