@@ -74,9 +74,9 @@ class TestWhen:
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
 
-        def noted(usual, others):
+        def noted(usual, others, *errors):
             seen.append([usual, *others])
-            return _clearly_better(usual, seen[-1][1:])
+            return _clearly_better(usual, seen[-1][1:], *errors)
 
         monkeypatch.setattr(density_fit, "_clearly_better", noted)
         X, y = cut_clouds

@@ -54,6 +54,7 @@ MESSAGES = {
     "calibrated": "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}, {background:percent} of the probability is the background's",
     "moved-towards": " and moved by up to {by:.2g} towards label {label}",
     "with-linear-terms": " and added to linear terms of the columns",
+    "with-places": "; at {n:,} places, where labels differ from that, the records right around decide, too",
     "no-typicality": "how typical rows are is not known, so that none is strange by its values: {why}.",
     "no-regions": "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or more rows.",
     "more-regions": "and {n:,} more regions: sepc inspect --json shows all",

@@ -51,6 +51,10 @@ CORRECTION_PENALTY = 3.0
 LINEAR_PENALTIES = (16.0, 64.0, 256.0)
 LEAST_GAIN = 0.5
 REACH = 3.0
+# Expected number of places that are found where there is nothing to find. Most places with and without extent, most
+# misjudged records that places are looked for around, and their neighbours that are looked at.
+LEVEL = 0.05
+MOST_PLACES, MOST_COPIES, MOST_CENTERS, MOST_NEIGHBOURS = 50, 200, 1000, 64
 # Up to this number of records the log temperature is at least -1; many records may show that densities are far from
 # sure enough, a few cannot.
 FEW_RECORDS = 1000.0

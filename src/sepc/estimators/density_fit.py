@@ -32,6 +32,7 @@ from sepc.common.validation import known_share
 from sepc.estimators.calibrating import learn_calibration
 from sepc.estimators.constants import CALIBRATING, EM_STEPS, FAR_BEHIND, OWN_SIZE_GAIN, PASSES
 from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
+from sepc.estimators.local_calibration import with_places
 from sepc.estimators.records import Core, Records
 from sepc.estimators.relating import Judged, with_relations
 from sepc.geometry.threads import one_blas_thread
@@ -136,7 +137,7 @@ def fit_densities(
         whole += map(judged, found[1:])
     _, fit, choice = min(whole, key=lambda one: one[0])
     if linear and core.hashes is None:  # else a fit that is refined by all records is calibrated anew
-        fit = replace(fit, calibration=search.calibrated(fit.held_out))
+        fit = replace(fit, calibration=search.calibrated(fit.held_out, fit.whole))
     return fit, choice
 
 
@@ -300,11 +301,11 @@ class Search:
         losses = np.bincount(self.witness[known], -np.log(right))
         return HeldOutFit(choice, tuple(mixtures), calibration, np.asarray(losses, dtype=np.float64), len(known))
 
-    def calibrated(self, mixtures: Sequence[Mixture]) -> Calibration:
-        """Return their calibration with linear terms, which are learnt once, not for each choice."""
+    def calibrated(self, mixtures: Sequence[Mixture], whole: Mixture) -> Calibration:
+        """Return their calibration with linear terms and places, which are learnt once, not for each choice."""
         known, joint = self._held_out(mixtures)
         points = self.with_gaps if len(known) == len(self.with_gaps) else self.with_gaps[known]  # as a rule no copy
-        return learn_calibration(joint, self.core.codes[known], self.class_count, known_share(points), points)
+        return richly_calibrated(points, self.core.codes[known], self.class_count, joint, whole)
 
     def _held_out(self, mixtures: Sequence[Mixture]) -> tuple[IntArray, FloatArray]:
         """Return the rows that are held out, and their log joint densities, shape (n_rows, n_classes)."""
@@ -314,6 +315,16 @@ class Search:
             joint[out] = mixture.log_joint_in(self.unit, self.with_gaps[out])
         known = np.flatnonzero(np.isfinite(joint).all(axis=1))
         return known, joint[known]
+
+
+def richly_calibrated(
+    points: FloatArray, codes: IntArray, class_count: IntArray, joint: FloatArray, whole: Mixture
+) -> Calibration:
+    """Return the calibration by held-out records and their log joint densities, with linear terms and places."""
+    share = known_share(points)
+    calibration = learn_calibration(joint, codes, class_count, share, points)
+    by_both = joint, whole.densities.log_joint(points)
+    return with_places(calibration, points, codes, [calibration.posterior(one, share, points) for one in by_both])
 
 
 def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit], errors: float = 1.0) -> HeldOutFit:
@@ -377,7 +388,10 @@ def refined(
     relations = None if related_by is None else related_by.relations
     judged = partial(_judged, held_out, len(class_count), parts, whole.unit, relations, step)
     joint, codes, points, departures = records.gathered(judged)
-    calibration = learn_calibration(joint, codes, class_count, known_share(points), points if linear else None)
+    if linear:
+        calibration = richly_calibrated(points, codes, class_count, joint, whole)
+    else:
+        calibration = learn_calibration(joint, codes, class_count, known_share(points))
     if relations is not None and len(codes):
         calibration = with_relations(calibration, relations, np.column_stack([-log_density(joint), departures]))
     return DensityFit(whole, fit.groups, calibration, held_out, records.parts(parts))

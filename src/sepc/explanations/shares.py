@@ -28,6 +28,7 @@ from sepc.model.incomplete import rows_by_gaps
 from sepc.model.partition_model import DensityModel, PartitionModel
 
 BACKGROUND = "background"
+NEARBY = "nearby"
 # Smaller shares would be shown as 0.0 %.
 _LEAST_IN_TEXT = 0.0005
 
@@ -40,7 +41,8 @@ class RegionShare(NamedTuple):
     region : str
         ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together, ``benign#2+``
         several merged regions, of which the second ellipsoid is the first. ``background`` is the background component:
-        labels are as frequent in it as in the training set, or as the class priors.
+        labels are as frequent in it as in the training set, or as the class priors. ``nearby`` are the held-out records
+        right around the point, where their labels differ from what all else predicts.
     label : object
         The label that it is evidence for.
     share : float
@@ -64,6 +66,8 @@ class RegionShare(NamedTuple):
 
     def in_words(self, is_new: bool = True, frequent_as: str = "in training") -> str:
         """Return it as part of a sentence; the background component is explained where `is_new`."""
+        if self.region == NEARBY:
+            return f"the {many(self.records, 'record')} right around it"
         if self.is_background:
             return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
         records = many(self.records, "isolated record" if self.region.endswith("@") else "record")
@@ -165,18 +169,29 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     by_regions = calibration.by_regions(joint, known, z[None])[0]
     shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
     by_all = (1.0 - background) * by_regions + background * calibration.class_share
+    place, weight = (0, 0.0)
+    nearby = np.zeros(len(proba))
+    if calibration.local is not None:
+        (place,), (weight,) = (found.tolist() for found in calibration.local.at(z[None]))
+        nearby = weight * calibration.local.shares(np.array([place]))[0]
+        by_all = (1.0 - weight) * by_all + nearby
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
     n, names, regions = int(model.class_count.sum()), model.region_names(), model.regions_by_component()
     shares: list[RegionShare] = []
     for k in (label, rival):
         name = plain(model.classes[k])
-        parts = stated[k] * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
+        parts = stated[k] * (1.0 - weight) * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
         own = [
             RegionShare(names[c], name, float(parts[c]), densities.size(c, n), len(regions[c]))
             for c in np.flatnonzero(densities.codes == k).tolist()
         ]
         if model.is_calibrated:
-            own.append(RegionShare(BACKGROUND, name, float(stated[k] * background * calibration.class_share[k]), n))
+            by_background = stated[k] * (1.0 - weight) * background * calibration.class_share[k]
+            own.append(RegionShare(BACKGROUND, name, float(by_background), n))
+        if calibration.local is not None and nearby[k] > 0.0:
+            own.append(
+                RegionShare(NEARBY, name, float(stated[k] * nearby[k]), round(calibration.local.counts[place, k]))
+            )
         shares += sorted(own, key=lambda s: -s.share)
     pair, linear = (np.array([label]), np.array([rival])), calibration.linear
     found = feature_terms(densities, z[None], *pair, linear)

@@ -11,6 +11,7 @@ hold a part out show how well they predict others. From the densities of held-ou
   one, for the records whose labels the regions do not show, and that of a uniform and very low density, which takes
   over far away from all regions,
 - linear terms of the features, where they help: what a straight line shows is not lost where densities miss it,
+- places where labels differ from what all this predicts, with the counts of labels there (`model.local_counts`),
 - typicality: the share of held-out records that are at least as strange, by their density, or by the worst of it and
   two scores that know relations between columns (`model.relations`).
 
@@ -26,6 +27,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.local_counts import LocalCounts
 from sepc.model.relations import Relations
 
 # A point is strange if its typicality is below this.
@@ -88,6 +90,8 @@ class Calibration:
         Added to the log odds of each label, too; None where held-out records do not show that it helps.
     relations : Relations or None
         Relations between columns; None where density alone shows what is strange.
+    local : LocalCounts or None
+        Places where the labels of held-out records differ from what is predicted without it; None where there are none.
     """
 
     temperature: float
@@ -98,6 +102,7 @@ class Calibration:
     held_out: FloatArray
     linear: LinearTerms | None = None
     relations: Relations | None = None
+    local: LocalCounts | None = None
 
     def posterior(
         self, joint: FloatArray, known: FloatArray | float = 1.0, points: FloatArray | None = None
@@ -111,7 +116,7 @@ class Calibration:
         known : ndarray of shape (n,), default=1
             Shares of known features.
         points : ndarray of shape (n, d)
-            What linear terms are added for; not needed where there are none.
+            Needed where there are linear terms, or places.
         """
         # What `by_regions` and `log_density` do, in one pass: they would take a third of a prediction's time.
         top = joint.max(axis=1, keepdims=True)
@@ -123,7 +128,11 @@ class Calibration:
             odds += self.linear.log_odds(self._given(points))
         np.exp(odds, out=odds)
         odds /= odds.sum(axis=1, keepdims=True)
-        return self.with_background(odds, log_densities)
+        return self.with_places(self.with_background(odds, log_densities), points)
+
+    def with_places(self, proba: FloatArray, points: FloatArray | None) -> FloatArray:
+        """Return probabilities with the counts of places, shape (n, n_classes)."""
+        return proba if self.local is None else self.local.taken_into(proba, self._given(points))
 
     def with_background(self, proba: FloatArray, log_densities: FloatArray) -> FloatArray:
         """Return probabilities, shape (n, n_classes), with the background's share, by log densities, shape (n,)."""
@@ -147,7 +156,7 @@ class Calibration:
     @staticmethod
     def _given(points: FloatArray | None) -> FloatArray:
         if points is None:
-            raise TypeError("points are needed for linear terms")
+            raise TypeError("points are needed for linear terms and places")
         return points
 
     def background(self, log_densities: FloatArray) -> FloatArray:

@@ -40,3 +40,6 @@ CONTESTED = 1.0 / 3.0
 BELOW_STRANGE = 6.0
 # The largest absolute correction of the log odds of a label.
 MOST_CORRECTION = 10.0
+# Number of records that probabilities count as against the held-out ones at a place, and where a place ends, in radii.
+COUNTS_AGAINST = 2.0
+FADES = 1.5

@@ -271,8 +271,9 @@ class DensityModel(PartitionModel):
         """Return the numbers of held-out training points, shape (m,), and their probabilities, (m, n_classes).
 
         Each is judged by the partition that holds it out, with the class priors of the training set, and with the one
-        calibration that was learnt on all of these points.
+        calibration that was learnt on all of these points; without places, which know the labels of single points.
         """
+        calibration = replace(self.calibration, local=None)
         points, proba = [np.empty(0, dtype=np.int64)], [np.empty((0, len(self.classes)))]
         if self.records is not None:
             records = self.records.as_they_came
@@ -280,7 +281,7 @@ class DensityModel(PartitionModel):
                 out = np.flatnonzero(self.fit.part == k)
                 joint = part.log_joint_in(self.densities.unit, records[out])
                 points.append(out)
-                proba.append(self.calibration.posterior(joint, known_share(records[out]), records[out]))
+                proba.append(calibration.posterior(joint, known_share(records[out]), records[out]))
         return np.concatenate(points), np.concatenate(proba)
 
     def region_names(self) -> list[str]:
@@ -329,9 +330,10 @@ class DensityModel(PartitionModel):
         if not self.is_calibrated:
             return arrays
         numbers = [calibration.temperature, calibration.unexplained, calibration.level]
-        linear = calibration.linear
+        linear, local = calibration.linear, calibration.local
         terms = [] if linear is None else [linear.slopes, linear.low, linear.high]
-        return [*arrays, numbers, calibration.correction, *terms]
+        places = [] if local is None else [local.centers, local.radii, local.counts]
+        return [*arrays, numbers, calibration.correction, *terms, *places]
 
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""

@@ -18,6 +18,7 @@ from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.local_counts import LocalCounts
 from sepc.model.merging import is_any_merged
 from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.relations import Relations
@@ -223,14 +224,14 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
         if calibration.linear is not None:
             writer.put("slopes", calibration.linear.slopes)
             writer.put("ends", [calibration.linear.low, calibration.linear.high])
-        if calibration.relations is not None:
-            of_relations = writer.under("relations")
-            for one in fields(calibration.relations):
-                of_relations.put(one.name, getattr(calibration.relations, one.name))
+        for name, part in ("relations", calibration.relations), ("local", calibration.local):
+            if part is not None:
+                for one in fields(part):
+                    writer.under(name).put(one.name, getattr(part, one.name))
 
 
 def unpack_calibration(reader: ArrayReader, dim: int, n_classes: int, n_rows: int) -> Calibration | None:
-    """Return a calibration, perhaps with linear terms or relations of `dim` features; None where a file has none."""
+    """Return a calibration, perhaps with parts that read `dim` features; None where a file has none."""
     if "numbers" not in reader:
         return None
     temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
@@ -245,7 +246,18 @@ def unpack_calibration(reader: ArrayReader, dim: int, n_classes: int, n_rows: in
         require(bool((low <= high).all()), "ends of linear terms")
         linear = LinearTerms(reader.numbers("slopes", (dim, n_classes)), low, high)
     relations = _relations(reader.under("relations"), dim, n_classes)
-    return Calibration(temperature, correction, unexplained, level, share, left_out, linear, relations)
+    local = _local_counts(reader.under("local"), dim, n_classes)
+    return Calibration(temperature, correction, unexplained, level, share, left_out, linear, relations, local)
+
+
+def _local_counts(reader: ArrayReader, dim: int, n_classes: int) -> LocalCounts | None:
+    """Return the counts at places; None where a file has none."""
+    if "radii" not in reader:
+        return None
+    radii = reader.positive("radii", (None,))
+    counts = reader.numbers("counts", (len(radii), n_classes))
+    require(len(radii) > 0 and bool((counts >= 0.0).all() and (counts.sum(axis=1) > 0.0).all()), "counts of places")
+    return LocalCounts(reader.numbers("centers", (len(radii), dim)), radii, counts)
 
 
 def _relations(reader: ArrayReader, dim: int, n_classes: int) -> Relations | None:

@@ -21,6 +21,7 @@ from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import BEYOND
 from sepc.model.densities import FARTHEST, LocalDensities, pairs
+from sepc.model.local_counts import LocalCounts, fading
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
@@ -89,7 +90,17 @@ def posterior(calibration: Calibration, joint: Array, Z: Array, place: Place) ->
         logs = logs + within @ place.put(linear.slopes)
     by_regions = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
     by_regions = by_regions / xp.sum(by_regions, axis=1, keepdims=True)
-    return mixed(by_regions, background[:, None], place.put(calibration.class_share))
+    proba = mixed(by_regions, background[:, None], place.put(calibration.class_share))
+    return proba if calibration.local is None else _with_places(calibration.local, proba, Z, place)
+
+
+def _with_places(local: LocalCounts, proba: Array, Z: Array, place: Place) -> Array:
+    """Return probabilities at points Z with the counts of places, as `LocalCounts.taken_into` does."""
+    xp = place.xp
+    squares = [xp.sum((Z - place.put(center)) ** 2, axis=1) for center in local.centers]
+    weights = fading(xp.sqrt(xp.stack(squares, axis=1)), place.put(local.radii), xp) * place.put(local.most_weights)
+    shares = place.look_up(local.shares(np.arange(len(local.radii))), xp.argmax(weights, axis=1))
+    return proba + xp.max(weights, axis=1, keepdims=True) * (shares - proba)
 
 
 def log_density(joint: Array, xp: Any) -> Array:

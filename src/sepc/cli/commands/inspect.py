@@ -100,6 +100,8 @@ def calibration_text(model: Any) -> str:
     towards = printed("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
     if found.linear is not None:
         towards += printed("with-linear-terms")
+    if found.local is not None:
+        towards += printed("with-places", n=len(found.local.radii))
     return printed("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
 
 
@@ -137,6 +139,7 @@ def _calibration_dict(clf: Any) -> dict[str, Any] | None:
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
         "slopes": None if found.linear is None else found.linear.slopes.tolist(),
+        "n_places": 0 if found.local is None else len(found.local.radii),
         "background": background,
     }
 

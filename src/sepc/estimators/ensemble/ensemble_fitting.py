@@ -19,6 +19,7 @@ from sepc.estimators.ensemble.growth import Grown, grow
 from sepc.estimators.ensemble.members import Plan
 from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness
 from sepc.estimators.held_out_parts import groups_of
+from sepc.estimators.local_calibration import with_places
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
 from sepc.estimators.relating import learn_relations, with_relations
@@ -117,11 +118,14 @@ def fit_ensemble(
     mine = some[judging]
     seen = plain[mine] if gaps is None else np.where(gaps[mine], np.nan, plain[mine])
     judged = learn_relations(seen, codes[mine], equal.of_record[mine], categories)
+    densities = strangeness.score(log_densities[:, judging], beyond[mine])
+    calibration = strangeness.calibration
+    proba_of_judging = calibration.with_background(stack.posterior(predictions[:, judging]), densities)
+    calibration = with_places(calibration, seen, codes[mine], [proba_of_judging])
     if judged is not None:
-        densities = strangeness.score(log_densities[:, judging], beyond[mine])
         scores = np.column_stack([-densities, judged.departures])
-        calibration = with_relations(strangeness.calibration, judged.relations, scores)
-        strangeness = replace(strangeness, calibration=calibration)
+        calibration = with_relations(calibration, judged.relations, scores)
+    strangeness = replace(strangeness, calibration=calibration)
     of_plain, of_scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     records = of_plain, of_scores
     model = EnsembleModel(

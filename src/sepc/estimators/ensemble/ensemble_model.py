@@ -109,7 +109,8 @@ class EnsembleModel:
         scores = self.strangeness.score(predicted.log_density, self.views.beyond(X).max(axis=1))
         calibration = self.strangeness.calibration
         proba = calibration.with_background(self.stack.posterior(predicted.log_probability), scores)
-        typicality = calibration.typicality(scores, self.units(X))
+        points = self.units(X)
+        proba, typicality = calibration.with_places(proba, points), calibration.typicality(scores, points)
         known = known_share(X)
         if isinstance(known, float):
             return decide_by_probability(proba, typicality, self.policy)
