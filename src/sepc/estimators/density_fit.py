@@ -100,11 +100,13 @@ def fit_densities(
     options: PartitionOptions,
     calibrated: bool,
     linear: bool,
+    known: "Search | None" = None,
 ) -> tuple[DensityFit[Mixture], Choice]:
     """Make densities of the blocks of a core's partition, class and rows of each, class by class.
 
     Held-out records choose and calibrate them if `calibrated`, with linear terms if `linear`. `center` and `unit`,
-    shape (d,), are those of the whole training set; `categories` may be modelled by the shares of their values.
+    shape (d,), are those of the whole training set; `categories` may be modelled by the shares of their values. `known`
+    is a search whose partitions serve as well, if it is one of the same points.
     """
     class_count, with_gaps, codes = np.bincount(core.codes, minlength=len(classes)), core.with_gaps, core.codes
 
@@ -128,7 +130,10 @@ def fit_densities(
     if not calibrated:
         choice = Choice(categories)
         return DensityFit(*mixture_by(choice), identity_calibration(class_count)), choice
-    search = Search.of(core, classes, unit, n_imp, options)
+    if known is not None and np.array_equal(known.core.points, core.points):
+        search = Search(core, len(classes), unit, known.part, known.seen)
+    else:
+        search = Search.of(core, classes, unit, n_imp, options)
     found = search.best(categories)
     whole = [judged(found[0])]
     # With few records EM iterations may end in different places: a mixture whose loss on its own records is above the

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.validation import TrainingSet, has_gaps
-from sepc.estimators.density_fit import fit_densities, refined, related
+from sepc.estimators.density_fit import Search, fit_densities, refined, related
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, Core, Records, RecordsElsewhere, RecordsInMemory
 from sepc.estimators.relating import learn_relations
-from sepc.estimators.scale_choice import chosen_curves
+from sepc.estimators.scale_choice import ChosenScales, chosen_scales
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS, require_method
@@ -110,16 +110,18 @@ def fit_scattered(
 
 
 def _fit(records: Records, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
-    curves = None
+    scales = ChosenScales()
     if settings.standardize and settings.has_densities:
-        curves = chosen_curves(records.sample(), records.classes, settings.n_imp, settings.partition_options)
-    records.bring_into_units(settings.standardize, curves)
+        scales = chosen_scales(records.sample(), records.classes, settings.n_imp, settings.partition_options)
+    records.bring_into_units(settings.standardize, scales.curves)
     core, rows = records.core()
     problems = problems_of(core.codes, records.classes, settings.one_vs_rest)
     with one_blas_thread(core.points.size):
         partitions = _partitions(core, records, problems, settings, progress)
         # Before the rules, for a lower peak of memory.
-        densities = _densities(records, core, partitions, problems, settings) if settings.has_densities else None
+        densities = None
+        if settings.has_densities:
+            densities = _densities(records, core, partitions, problems, settings, scales.search)
     described = records.classes, records.extents.n, features, records.scales, settings.unit
     rules = records.rules(partitions, problems, core, settings.grows)
     whole = *described, records.kept, Outline.of(records.extents), rules, settings.trust
@@ -132,7 +134,12 @@ def _fit(records: Records, features: list[str], settings: FitSettings, progress:
 
 
 def _densities(
-    records: Records, core: Core, partitions: list[Partition], problems: list[Problem], settings: FitSettings
+    records: Records,
+    core: Core,
+    partitions: list[Partition],
+    problems: list[Problem],
+    settings: FitSettings,
+    of_scales: Search | None,
 ) -> DensityFit[LocalDensities]:
     """Return the densities of a core's partition, refined by all records, which held-out ones calibrate."""
     calibrated, classes = settings.trust == "local", records.classes
@@ -142,7 +149,7 @@ def _densities(
     units = records.center, records.unit
     # The penalty of linear terms is one of standardised features.
     how = calibrated, settings.standardize
-    fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, *how)
+    fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, *how, of_scales)
     judged = None
     if calibrated and settings.standardize:  # in other units typicality stays that of the densities
         equal = groups_of(core.points, core.codes).of_record

@@ -26,23 +26,33 @@ from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
 
-def chosen_curves(
-    core: Core, classes: NDArray[Any], n_imp: int | float | None, options: PartitionOptions
-) -> Curves | None:
-    """Return the functions of the columns that are not to stay as they are; None if all are.
+class ChosenScales(NamedTuple):
+    """The functions of the columns that are not to stay as they are; None if all are.
 
-    The records of the core are in their original units, class by class in canonical order.
+    And the partitions that showed it, in the chosen units; None if no column has heavy tails.
     """
+
+    curves: Curves | None = None
+    search: Search | None = None
+
+
+def chosen_scales(
+    core: Core, classes: NDArray[Any], n_imp: int | float | None, options: PartitionOptions
+) -> ChosenScales:
+    """Choose the scales of columns, by records in their original units, class by class in canonical order."""
     heavy = np.flatnonzero(has_heavy_tails(core.with_gaps))
     if not len(heavy):
-        return None
+        return ChosenScales()
     some = _some(core)
-    tried = [Curves.of(core.with_gaps, heavy, np.full(len(heavy), ranked)) for ranked in (False, True)]
+    tried = [None, *(Curves.of(core.with_gaps, heavy, np.full(len(heavy), ranked)) for ranked in (False, True))]
+    trials: list[_Trial] = []
     with one_blas_thread():
-        search, default = _Trial.of(some, None, classes, n_imp, options)
-        others = [_Trial.of(some, curves, classes, n_imp, options, search).fit for curves in tried]
-    better = [one.loss if one.is_clearly_better_than(default) else np.inf for one in others]
-    return tried[int(np.argmin(better))] if min(better) < np.inf else None
+        for curves in tried:
+            trials.append(_Trial.of(some, curves, classes, n_imp, options, trials[0].search if trials else None))
+    default = trials[0].fit
+    losses = [one.fit.loss if one.fit.is_clearly_better_than(default) else np.inf for one in trials]
+    best = int(np.argmin(losses))  # the first one where none is better
+    return ChosenScales(tried[best], trials[best].search)
 
 
 def has_heavy_tails(X: FloatArray) -> BoolArray:
