@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 from strategies import decimals, examples
 
-from sepc.estimators.calibrating import _Loss, learn_calibration
+from sepc.estimators.calibrating import _bounds, _Loss, learn_calibration
 from sepc.model.calibration import STRANGE, Calibration, LinearTerms, log_density, strange_below
 
 
@@ -72,7 +72,8 @@ def test_nothing_nearby_has_less_loss(data):
     loss = _Loss(joint, codes, found.class_share, far)
     at = np.array([np.log(found.temperature), np.log(found.unexplained / (1 - found.unexplained)), *found.correction])
     around = at + 0.05 * rng.normal(size=(20, 4))
-    around = np.clip(around, [-1.0, -12.0, -10.0, -10.0], [6.0, 2.0, 10.0, 10.0])
+    low, high = _bounds(len(codes), found.class_share)
+    around = np.clip(around, [*low, -10.0, -10.0], [*high, 10.0, 10.0])
     assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-9
 
 
@@ -88,8 +89,9 @@ def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_orde
     count = np.bincount(codes, minlength=n_classes) + 1
     found = learn_calibration(joint, codes, count)
     loss = _Loss(joint, codes, found.class_share, expit(found.level - log_density(joint)))
-    bounds = [(-1.0, 6.0), (-12.0, 2.0), *[(-10.0, 10.0)] * n_classes]
-    start = [0.5, -4.0, *np.zeros(n_classes)]
+    low, high = _bounds(len(codes), found.class_share)
+    bounds = [*zip(low, high, strict=True), *[(-10.0, 10.0)] * n_classes]
+    start = [0.5, np.clip(-4.0, low[1], high[1]), *np.zeros(n_classes)]
     general = minimize(lambda theta: loss(theta)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
     at = np.array([np.log(found.temperature), logit(found.unexplained), *found.correction])
     assert loss(at)[0] <= general.fun + 1e-7
@@ -122,7 +124,7 @@ class TestTemperature:
             joint = np.where(np.eye(2)[codes] > 0, 0.0, -30.0) - np.linspace(0, 1, n)[:, None]
             trust.append(learn_calibration(joint, codes, np.bincount(codes)).posterior(joint).max())
         assert trust == sorted(trust)
-        assert 0.8 < trust[0] < 0.95 < trust[1] < 0.995 < trust[2] < 1.0
+        assert 0.75 < trust[0] < 0.85 < trust[1] < 0.995 < trust[2] < 1.0
 
     def test_without_records_nothing_is_sure(self):
         found = learn_calibration(np.empty((0, 2)), np.empty(0, dtype=int), np.array([3, 1]))

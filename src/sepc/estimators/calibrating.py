@@ -19,11 +19,13 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.constants import (
+    BEFOREHAND,
     CORRECTION_PENALTY,
+    ENOUGH,
     FEW_RECORDS,
     LEAST_GAIN,
     LINEAR_PENALTIES,
@@ -70,9 +72,8 @@ def learn_calibration(
     # Seven digits serve as well for typicality, and take half of the room in a file.
     held_out = np.sort(densities).astype(np.float32).astype(np.float64)
     level = strange_below(held_out) - BELOW_STRANGE
-    least_log_temperature = max(-1.0 - np.log(max(len(codes) / FEW_RECORDS, 1.0)), _LOW[0])
     loss = _Loss(joint, codes, share, expit(level - densities), known)
-    bounds = np.array([least_log_temperature, _LOW[1]]), np.array(_HIGH)
+    bounds = _bounds(len(codes), share)
     with one_blas_thread():
         theta = _minimum(loss, *bounds)
         found = _calibration(loss.projection @ theta, level, share, held_out)
@@ -90,6 +91,19 @@ def learn_calibration(
     by_penalty = [(before - losses(one), optimism, one) for one, optimism in richer]
     gains, optimism, best = max(by_penalty, key=lambda one: one[0].sum() - one[1])
     return best if gains.sum() - optimism > LEAST_GAIN * np.sqrt(len(gains)) * gains.std() else found
+
+
+def _bounds(n: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest log temperature and logit of the background's share, by n held-out records.
+
+    A few records cannot show that densities are far from sure enough, nor that labels are hardly ever wrong: each is
+    wrong with a probability of at least ``BEFOREHAND / (n + 2 * BEFOREHAND)``, times ``ENOUGH / n`` from there on. The
+    background is right as often as the largest class is.
+    """
+    least_log_temperature = max(-1.0 - np.log(max(n / FEW_RECORDS, 1.0)), _LOW[0])
+    least_error = BEFOREHAND / (n + 2.0 * BEFOREHAND) * min(1.0, ENOUGH / n)
+    least_share = min(least_error / max(1.0 - share.max(), least_error), float(expit(_HIGH[1])))
+    return np.array([least_log_temperature, max(_LOW[1], float(logit(least_share)))]), np.array(_HIGH)
 
 
 def _calibration(theta: FloatArray, level: float, share: FloatArray, held_out: FloatArray) -> Calibration:
@@ -149,12 +163,14 @@ def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> FloatArray:
     theta[:bounded] = theta[:bounded].clip(low, high)
     value, gradient, hessian = loss(theta)
     for _ in range(100):  # 5 to 9 steps suffice on the sets of `bench`
-        held = np.zeros(len(theta), dtype=bool)
-        held[:bounded] = np.where(gradient[:bounded] > 0, theta[:bounded] < low + 1e-8, theta[:bounded] > high - 1e-8)
-        slope, curvature = np.where(held, 0.0, gradient), np.where(held | held[:, None], np.diag(held), hessian)
-        moduli, directions = np.linalg.eigh(curvature)
-        moduli = np.maximum(np.abs(moduli), 1e-6)
-        step = np.where(held, 0.0, -directions @ (directions.T @ slope / moduli))
+        held, step = np.zeros(len(theta), dtype=bool), -gradient
+        for _ in range(bounded + 1):  # held at bounds beyond which the slope leads, then a step
+            ends = np.where(step[:bounded] < 0.0, theta[:bounded] < low + 1e-8, theta[:bounded] > high - 1e-8)
+            held[:bounded] |= ends & (step[:bounded] != 0.0)
+            slope, curvature = np.where(held, 0.0, gradient), np.where(held | held[:, None], np.diag(held), hessian)
+            moduli, directions = np.linalg.eigh(curvature)
+            moduli = np.maximum(np.abs(moduli), 1e-6)
+            step = np.where(held, 0.0, -directions @ (directions.T @ slope / moduli))
         # As far as the first bound: a step that is cut in one direction alone need not lead downhill.
         room = np.where(step[:bounded] > 0.0, high, low) - theta[:bounded]
         step *= min(1.0, *np.divide(room, step[:bounded], out=np.ones(bounded), where=step[:bounded] != 0.0))
