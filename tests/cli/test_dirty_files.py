@@ -242,6 +242,7 @@ class TestDirtyFiles:
         assert do(f"report dirty.csv --target label -o r.json {extra}") == 0
         assert json.loads(Path("r.json").read_text())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", REFUSED)
     def test_what_cannot_is_refused_by_all_commands(self, case, in_folder, capsys):
         content, extra, value = REFUSED[case]

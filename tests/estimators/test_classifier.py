@@ -120,6 +120,7 @@ class TestSeveralClasses:
 
 
 class TestUnits:
+    @pytest.mark.slow
     def test_units_of_the_features_do_not_matter_when_standardised(self, cancer):
         X, y = cancer
         factors = 2.0 ** np.arange(-15, 15)
@@ -312,6 +313,7 @@ class TestEachReading:
         again = pickle.loads(pickle.dumps(clf))
         assert again.assess(Z).to_frame().equals(a.to_frame())
 
+    @pytest.mark.slow
     @ignore_few
     @pytest.mark.parametrize("seed", range(3))
     def test_regions_that_hold_nothing_that_is_counted_are_no_obstacle(self, trust, seed):

@@ -49,6 +49,7 @@ class TestResume:
             monitor.observe(X[BATCHES[k]], Y[BATCHES[k]], **how).observe(X[BATCHES[k]] + 0.1)
         assert told(FeedbackMonitor.resume(clf, path)) == told(monitor) == whole
 
+    @pytest.mark.slow
     def test_a_monitor_with_a_reference_goes_on_with_the_same_one(self, clf, tmp_path):
         path, known = tmp_path / "watch.log", {"reference": X[700:800], "reference_labels": Y[700:800]}
         monitor = feed(FeedbackMonitor.resume(clf, path, **known), BATCHES[:2])
@@ -58,6 +59,7 @@ class TestResume:
             with raises("log-settings-differ"):
                 FeedbackMonitor.resume(clf, path, **other)
 
+    @pytest.mark.slow
     def test_a_file_that_ends_anywhere_goes_on_from_the_last_whole_batch(self, clf, named, tmp_path):
         path = tmp_path / "watch.log"
         feed(FeedbackMonitor.resume(clf, path), BATCHES[:2])
@@ -83,6 +85,7 @@ class TestResume:
             file.write(b'{"day": "2026-01-01", "shape": [3')
         assert told(FeedbackMonitor.resume(clf, path)) == expected
 
+    @pytest.mark.slow
     def test_any_other_change_is_noticed(self, clf, named, tmp_path):
         path = tmp_path / "watch.log"
         feed(FeedbackMonitor.resume(clf, path), BATCHES[:2])

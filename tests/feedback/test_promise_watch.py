@@ -69,6 +69,7 @@ def test_a_promise_that_is_kept_does_not_ring_and_one_that_is_broken_does(clf, a
     json.dumps(broken.report().to_dict())
 
 
+@pytest.mark.slow
 def test_the_part_that_is_broken_is_named_and_since_when(clf):
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.1, by="label"))
     assert {part.status for part in clf.promise.parts.values()} == {"promised"}
@@ -139,6 +140,7 @@ def test_nothing_is_watched_without_a_promise_or_a_word_on_labels(clf, tmp_path)
     assert again.promise_drift == monitor.promise_drift
 
 
+@pytest.mark.slow
 def test_another_promise_needs_another_monitor(clf, tmp_path):
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.15))
     monitor = FeedbackMonitor.resume(clf, tmp_path / "watch").observe(X[1100:1200], Y[1100:1200], labels="all")
@@ -149,6 +151,7 @@ def test_another_promise_needs_another_monitor(clf, tmp_path):
         FeedbackMonitor.resume(clf, tmp_path / "watch")
 
 
+@pytest.mark.slow
 def test_an_audit_by_the_promise_and_a_table():
     table = pd.DataFrame(X, columns=["a", "b"])
     pipeline = make_table_pipeline(SEPClassifier(n_imp=0.1)).fit(table[:300], Y[:300])

@@ -38,6 +38,7 @@ from sepc.persist.model_files import FORMAT
 
 
 class TestTheSame:
+    @pytest.mark.slow
     @pytest.mark.parametrize("rows", [True, False])
     @pytest.mark.parametrize("kind", KINDS)
     def test_verdicts_are_the_same_to_the_bit(self, fitted, tmp_path, kind, rows):
@@ -48,6 +49,7 @@ class TestTheSame:
         assert_same(told(found, X), told(clf, X))
         assert sepc.persist.rules_dict(found) == sepc.persist.rules_dict(clf)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_are_the_same(self, fitted, tmp_path, kind):
         clf, X = fitted[kind]
@@ -89,6 +91,7 @@ def data_sets(names):
 
 
 class TestWithoutRecords:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_say_nothing_of_neighbours(self, fitted, tmp_path, kind):
         clf, X = fitted[kind]
@@ -295,6 +298,7 @@ class TestKinds:
 
 
 class TestTables:
+    @pytest.mark.slow
     @pytest.mark.parametrize("rows", [True, False])
     @pytest.mark.parametrize("classifier", [SEPClassifier(), SEPEnsembleClassifier(n_estimators=1)])
     def test_a_table_pipeline_is_the_same(self, tmp_path, classifier, rows):

@@ -71,6 +71,7 @@ def test_training_records_stay_out_where_they_must():
     assert "9.123" not in texts
 
 
+@pytest.mark.slow
 def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
     """With categories alone each change does."""
     rng = np.random.default_rng(0)
@@ -85,6 +86,7 @@ def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
         assert hidden["text"] != shown["text"]
 
 
+@pytest.mark.slow
 def test_training_rows_are_counted_from_where_they_start(iris, iris_clf):
     _, X_test, _, y_test = iris
     by_python, by_file = (report(iris_clf, X_test, y_test, max_records=6, rows_from=k).to_dict() for k in (0, 1))
