@@ -333,7 +333,7 @@ class TestElsewhere:
         X, y = cancer
         train = pd.DataFrame(with_gaps(X[::4], 0.1), columns=[f"c{j}" for j in range(10)])
         asked = pd.DataFrame(with_gaps(X[1::4], 0.1, seed=1), columns=train.columns)
-        report = sepc.report(SEPClassifier(n_imp=0.05).fit(train, y[::4]), asked, y[1::4])
+        report = sepc.report(SEPClassifier(n_imp=0.05).fit(train, y[::4]), asked, y[1::4], max_records=5)
         told = report.to_dict()
         assert "incomplete" in {row[0] for row in told["results"]["reasons"]["rows"]}
         n = int(asked.isna().any(axis=1).sum())

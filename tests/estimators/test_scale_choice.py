@@ -123,7 +123,7 @@ class TestConsumers:
         assert PartitionDisplay.from_estimator(fitted, features=(0, 2)).axis_names == (f"x0 ({scale})", "x2")
 
     def test_a_report_and_a_landscape_can_be_made(self, fitted, new):
-        assert sepc.report(fitted, *new).to_dict()
+        assert sepc.report(fitted, *new, max_records=20).to_dict()
         assert len(fitted.landscape_.regions)
 
     @pytest.mark.slow

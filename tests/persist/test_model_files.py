@@ -70,7 +70,7 @@ class TestTheSame:
     @pytest.mark.parametrize("ensemble", [False, True])
     def test_all_sets_of_the_data_folder(self, tmp_path, ensemble):
         for name, X, y in data_sets(("ecoli", "heart_statlog", "sonar") if ensemble else None):
-            clf = (SEPEnsembleClassifier(n_estimators=2) if ensemble else SEPClassifier()).fit(X[:200], y[:200])
+            clf = (SEPEnsembleClassifier(n_estimators=2) if ensemble else SEPClassifier()).fit(X[:120], y[:120])
             for rows in (True, False):
                 found = stored(clf, tmp_path, training_rows=rows)
                 assert found.assess(X).to_frame().equals(clf.assess(X).to_frame()), name
@@ -78,14 +78,14 @@ class TestTheSame:
 
 
 def data_sets(names):
-    """Yield the name, at most 300 records and the labels of each set in the folder that SEPC_DATA names."""
+    """Yield the name, at most 200 records and the labels of each set in the folder that SEPC_DATA names."""
     folder = os.environ.get("SEPC_DATA")
     paths = sorted(Path(folder).glob("*.csv")) if folder else []
     if not paths:
         pytest.skip("set SEPC_DATA to the folder with the data sets")
     for path in paths:
         if names is None or path.stem in names:
-            rows = pd.read_csv(path).sample(frac=1.0, random_state=0)[:300]
+            rows = pd.read_csv(path).sample(frac=1.0, random_state=0)[:200]
             y = rows.pop(rows.columns[-1])
             yield path.stem, pd.get_dummies(rows).to_numpy(dtype=float), y.to_numpy()
 

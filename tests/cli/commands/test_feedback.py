@@ -38,6 +38,7 @@ class TestFeedback:
         assert files(here) == {"labelled.csv"}
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("few_members")
     def test_an_ensemble_is_watched_by_label(self, capsys):
         Path("few.csv").write_text(as_csv(records(80)))
         assert do("fit few.csv --target label -o m.sepc --ensemble") == 0

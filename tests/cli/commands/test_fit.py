@@ -127,15 +127,17 @@ class TestWhatIsDrawn:
         assert not np.array_equal(models[0], models[2])
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("few_members")
     def test_the_seed_is_that_of_an_ensemble(self, capsys):
         assert do("fit train.csv --target label --ensemble --random-state 7 -o m.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["parameters"]["random_state"] == 7
 
     @pytest.mark.slow
     def test_n_imp_can_be_chosen(self, capsys):
-        assert do("fit train.csv --target label --n-imp auto -o m.sepc") == 0
+        Path("few.csv").write_text(as_csv(records(120)))
+        assert do("fit few.csv --target label --n-imp auto -o m.sepc") == 0
         told = capsys.readouterr().out
-        data = pd.DataFrame(read("train.csv"))
+        data = pd.DataFrame(read("few.csv"))
         features = sepc.tables.TableEncoder().fit_transform(data.drop(columns="label"))
         path = sepc.select_n_imp(features, data.label)
         assert sepc.load("m.sepc")["classifier"].n_imp == said(told)["n-imp-tried"].best == path.best
