@@ -3,6 +3,7 @@
 Laws are tried on the same examples in every run; HYPOTHESIS_PROFILE=explore asks for new ones, nightly for more.
 """
 
+import gc
 import os
 
 import pytest
@@ -45,6 +46,11 @@ def pytest_xdist_make_scheduler(config, log):
     # In their order: slow files come before the many quick examples in docstrings, which fill the gaps at the end.
     config.option.loadscopereorder = False
     return ByPlace(config, log)
+
+
+def pytest_collection_finish():
+    """Let the garbage collector leave alone the modules and thousands of tests that stay to the end."""
+    gc.freeze()
 
 
 def _cpu_seconds() -> float:

@@ -194,11 +194,11 @@ class TestWithScikitLearn:
     def test_pipeline_search_and_calibration(self, cancer):
         X, y = cancer
         search = GridSearchCV(
-            make_pipeline(StandardScaler(), SEPClassifier()), {"sepclassifier__n_imp": [0, 2, 0.05]}, cv=3
+            make_pipeline(StandardScaler(), SEPClassifier()), {"sepclassifier__n_imp": [0, 0.05]}, cv=3
         )
         assert search.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
-        proba = cross_val_predict(clone(SEPClassifier(n_imp=1)), X, y, cv=3, method="predict_proba")
-        assert proba.shape == (len(X), 2)
+        proba = cross_val_predict(clone(SEPClassifier(n_imp=1)), X[::2], y[::2], cv=3, method="predict_proba")
+        assert proba.shape == (len(X[::2]), 2)
         calibrated = CalibratedClassifierCV(SEPClassifier(), cv=3).fit(X[::2], y[::2])
         assert calibrated.score(X[1::2], y[1::2]) > 0.85
 

@@ -32,7 +32,7 @@ def cancer():
     return X[:, :10], np.where(y == 0, "malignant", "benign")
 
 
-@pytest.fixture(scope="module", params=list(MAKERS))
+@pytest.fixture(scope="module", params=["one", pytest.param("ensemble", marks=pytest.mark.slow)])
 def fitted(request, cancer):
     """A classifier of complete records; another one of records with gaps; which kind."""
     X, y = cancer

@@ -1,6 +1,7 @@
 """The watch of a promise: it rings where it is broken, and seldom elsewhere."""
 
 import json
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -48,7 +49,8 @@ def test_a_promise_that_is_kept_does_not_ring_and_one_that_is_broken_does(clf, a
     limit = {} if "max_cost" in asked else {"max_error": 0.15}
     found = select_min_trust(clf, X[CAL], Y[CAL], **limit, **({"by": SITE[CAL]} if by_site else asked))
     clf.sign(found)
-    monitor, broken = FeedbackMonitor(clf), FeedbackMonitor(clf)
+    monitor = FeedbackMonitor(clf)
+    broken = deepcopy(monitor)
     for start in range(1100, 2600, 100):
         rows = slice(start, start + 100)
         groups = {"groups": SITE[rows]} if by_site else {}

@@ -25,7 +25,10 @@ def split(name):
     return X[~out], y[~out], X[out]
 
 
-@pytest.fixture(scope="module", params=["vertebral_2c", "haberman", "overlapping"])
+@pytest.fixture(
+    scope="module",
+    params=[*(pytest.param(name, marks=pytest.mark.slow) for name in ("vertebral_2c", "haberman")), "overlapping"],
+)
 def told(request):
     """An ensemble, its training records, and what it says of all test records."""
     X, y, new = split(request.param)
