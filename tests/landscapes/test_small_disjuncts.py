@@ -13,7 +13,7 @@ class TestDisjuncts:
     @pytest.mark.study
     def test_planted_ones_are_found(self):
         missed = []
-        for seed in range(20):
+        for seed in range(40):
             X, y, rows, n_imp = with_disjunct(seed)
             fitted = SEPClassifier(n_imp=n_imp).fit(X, y).landscape_
             mine = [x for x in fitted.disjuncts if x.label == "a" and len(np.intersect1d(x.rows, rows)) >= 6]
@@ -26,7 +26,7 @@ class TestDisjuncts:
             assert found.surrounded_by is not None
             assert not found.surrounded_by.startswith("a#")
             assert f"{len(found.rows)} records of a (" in found.text
-        assert len(missed) <= 1
+        assert len(missed) <= 2
 
     @pytest.mark.study
     def test_none_is_found_in_80_clean_sets(self, clean):
