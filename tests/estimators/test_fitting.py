@@ -155,7 +155,7 @@ class TestVoters:
 class TestMemory:
     """The limit is for sets of a megabyte and more: below that plain code is worth more than a few kilobytes."""
 
-    @pytest.mark.parametrize(("n", "d", "most"), [(13_000, 10, 7), (100_000, 10, 3), (5_000, 30, 6)])
+    @pytest.mark.parametrize(("n", "d", "most"), [(13_000, 10, 7), (150_000, 10, 3), (5_000, 30, 6)])
     def test_a_fit_takes_a_few_copies_of_the_data(self, n, d, most):
         y = np.arange(n) % 2
         X = np.random.default_rng(0).standard_normal((n, d))
