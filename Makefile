@@ -13,6 +13,9 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
+# Empty: what Python compiles of tests and package is kept, whatever the environment says, for each process needs it.
+export PYTHONDONTWRITEBYTECODE :=
+
 MEASURED := --cov --cov-report= --cov-fail-under=0
 KERNELS := tests/geometry/test_kernels.py tests/geometry/_mve tests/geometry/_hulls tests/estimators/test_calibrating.py
 

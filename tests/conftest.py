@@ -3,6 +3,7 @@
 Laws are tried on the same examples in every run; HYPOTHESIS_PROFILE=explore asks for new ones, nightly for more.
 """
 
+import gc
 import os
 
 import pytest
@@ -14,7 +15,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # A busy machine is no failure: time is measured in bench/.
 # How quickly examples are made depends on what else the machine does.
-settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
 settings.register_profile("nightly", settings.get_profile("explore"), max_examples=500)
@@ -45,6 +48,11 @@ def pytest_xdist_make_scheduler(config, log):
     # In their order: slow files come before the many quick examples in docstrings, which fill the gaps at the end.
     config.option.loadscopereorder = False
     return ByPlace(config, log)
+
+
+def pytest_collection_finish():
+    """Let the garbage collector leave alone the modules and thousands of tests that stay to the end."""
+    gc.freeze()
 
 
 def _cpu_seconds() -> float:

@@ -54,6 +54,7 @@ def vertebral_frame(n_normal=100):
     return pd.DataFrame({**columns, "Class": pd.Series([2] * n_normal + [1] * (310 - n_normal)).astype("category")})
 
 
+@pytest.mark.slow
 def test_local_files_give_the_counts_of_the_paper(folder):  # noqa: ARG001
     adult, stratum, spine = datasets.load_adult(), datasets.load_adult_stratum(), datasets.load_vertebral()
     assert adult.X.shape == (30162, 6)
@@ -97,6 +98,7 @@ def test_the_vertebral_loader_rounds_full_precision_to_the_same_data(folder, tmp
     assert "two decimals" in " ".join(rounded.notes)
 
 
+@pytest.mark.slow
 def test_uci_files_are_read_as_they_come(tmp_path, monkeypatch):
     row = "39, State-gov, 77516, Bachelors, 13, Never-married, Sales, Husband, White, Male, 2174, 0, 40, Cuba, {}\n"
     gap = row.replace("State-gov", "?").format("<=50K")
@@ -109,6 +111,7 @@ def test_uci_files_are_read_as_they_come(tmp_path, monkeypatch):
     assert (spine.source, spine.X[-1].tolist()) == ("column_2C.dat", [1.0, 2.0, 3.0, 4.0, 5.0, 6.79])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_folder")
 def test_openml_stands_in_for_local_files(monkeypatch):
     asked = answers(monkeypatch, adult_frame())
@@ -120,6 +123,7 @@ def test_openml_stands_in_for_local_files(monkeypatch):
     assert spine.X[-1].tolist() == [2.23, 3.23, 4.23, 5.23, 6.23, 7.23]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_folder")
 def test_other_counts_are_refused_with_both_numbers(monkeypatch):
     answers(monkeypatch, adult_frame(n_low=22653, n_high=7509))

@@ -131,8 +131,8 @@ def test_compiled_code_is_kept_for_later_processes_which_find_the_same(tmp_path)
     import hashlib
 
     seen = hashlib.sha256()
-    for d in (1, 2, 3, 4, 6, 8):
-        for n in (12, 30, 50, 80, 150, 400):
+    for d in (1, 2, 3, 4, 8):
+        for n in (12, 30, 80, 400):
             A, B = rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 1
             E, pair = sepc.geometry.min_volume_ellipsoid(A).ellipsoid, sepc.geometry.nearest_points(A, B)
             for array in (E.center, E.axes, E.radii, pair.normal):
@@ -166,7 +166,10 @@ def test_one_signature_per_kernel():
 
 
 def test_works_where_no_cache_can_be_written_and_kernels_stay_within_their_arrays():
-    """With every index checked, since all is compiled anyway; without the check a bad index would corrupt memory."""
+    """With every index checked, since all is compiled anyway; without the check a bad index would corrupt memory.
+
+    Without optimisation, which has no say in what is indexed.
+    """
     refuse = """
     from numba.core import caching
 
@@ -174,7 +177,7 @@ def test_works_where_no_cache_can_be_written_and_kernels_stay_within_their_array
         cache._locator_classes = []
     """
     told = "    print(all(type(k._cache).__name__ == 'NullCache' for k in kernels))\n"
-    assert run(refuse + SOLVE_ALL + told, NUMBA_BOUNDSCHECK="1").strip() == "True"
+    assert run(refuse + SOLVE_ALL + told, NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0").strip() == "True"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory that Linux reports")

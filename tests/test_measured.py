@@ -33,6 +33,7 @@ def faults(text):
     return list(figures.faults_of_page(text, INDEX))
 
 
+@pytest.mark.slow
 def test_every_number_of_the_site_and_the_readme_comes_from_a_result_file():
     assert list(figures.faults()) == []
 

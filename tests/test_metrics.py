@@ -368,6 +368,7 @@ def test_calibration_error_needs_probabilities():
         expected_calibration_error(Y, P, [0.1, 0.3, 3.0, 0.2])
 
 
+@pytest.mark.slow
 def test_many_rows_keep_their_digits():
     n = 1_000_000
     wrong = np.zeros(n, int)

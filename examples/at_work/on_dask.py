@@ -44,7 +44,7 @@ rng = np.random.default_rng(0)
 X_new, _ = records(2000, rng)
 rows = []
 with dask.config.set(scheduler="synchronous"):
-    for n in (1000, 5000, 40000):
+    for n in (1000, 5000, 25000):
         X, y = records(n, rng)
         chunk = n // N_CHUNKS
         local, seconds = timed_fit(X, y)
@@ -86,7 +86,7 @@ except sepc.SepcError as error:
 pd.DataFrame(rows).set_index("records").round(3)
 
 # %%
-# Blocks, labels and trust are the same, but for rounding. Of the 40,000 records of the last line both ways partition
+# Blocks, labels and trust are the same, but for rounding. Of the 25,000 records of the last line both ways partition
 # the same core of 20,000, which a hash of the values chooses; all records then take part in a few passes, chunk by
 # chunk. In one process Dask brings little but overhead; it pays where the records do not fit into one memory. The first
 # line also contains the time to load compiled code.

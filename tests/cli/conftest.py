@@ -3,6 +3,7 @@
 import pytest
 from command_line import COLUMNS, as_csv, records
 
+from sepc import SEPEnsembleClassifier
 from sepc.cli import main
 
 
@@ -23,3 +24,9 @@ def here(folder, tmp_path, monkeypatch):
         (tmp_path / name).symlink_to(folder / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def few_members(monkeypatch):
+    """Let ensembles have three members, where nothing is said of their number."""
+    monkeypatch.setitem(SEPEnsembleClassifier.__init__.__kwdefaults__, "n_estimators", 3)

@@ -20,6 +20,7 @@ class TestColumns:
         assert do("fit codes.csv --target label -o m.sepc --categorical-features code --json") == 0
         assert {"name": "code", "kind": "category"} in json.loads(capsys.readouterr().out)["columns"]
 
+    @pytest.mark.slow
     def test_a_column_without_a_name_is_left_out_with_a_word(self, capsys):
         rows = [[str(i), *row] for i, row in enumerate(records(60))]
         Path("indexed.csv").write_text(as_csv(rows, ("", *COLUMNS, "label")))

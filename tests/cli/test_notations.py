@@ -104,6 +104,7 @@ class TestDecimalCommas:
         assert all(value in told for value in values)
         assert not Path("out.csv").exists()
 
+    @pytest.mark.slow
     def test_all_commands_that_take_a_model_read_alike(self, capsys):
         Path("few.csv").write_text("income;score;since;label\n" + "2.017;41;01.02.2020;a\n3.100;46;03.04.2020;b\n" * 3)
         assert do("explain german.sepc few.csv --row 1") == 0

@@ -90,6 +90,7 @@ class TestBadFiles:
         assert do("predict model.sepc long.csv -o out.csv") == 1
         assert "long.csv" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_an_odd_number_of_quotes_is_told(self, capsys):
         Path("odd.csv").write_text(GOOD + '1,2,red,5" pipe,no\n')
         assert do("fit odd.csv --target label -o m.sepc") == 0

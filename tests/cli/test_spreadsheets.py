@@ -30,6 +30,7 @@ def cells(n, seed=0):
 
 @pytest.mark.usefixtures("here")
 class TestSpreadsheets:
+    @pytest.mark.slow
     def test_a_workbook_is_read_as_a_text_file_is(self, capsys):
         workbook("new.xlsx", [row[:-1] for row in cells(120, seed=1)])
         assert do("predict model.sepc new.csv -o plain.csv") == 0

@@ -17,6 +17,7 @@ def test_the_interval_is_that_of_scipys_binomial_test(hits, others, confidence):
         assert exact_interval(k, hits + others, confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 300), st.integers(1, 300), st.sampled_from([0.2, 0.05, 1e-3, 1e-9]))
 def test_at_the_limit_so_few_hits_are_as_rare_as_the_risk(hits, misses, risk):
     n = hits + misses

@@ -66,6 +66,7 @@ class TestEvidence:
 
 
 class TestLaws:
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", [SEPClassifier, lambda: SEPEnsembleClassifier(n_estimators=2)])
     def test_the_order_of_rows_does_not_matter(self, make):
         X, y = of_groups(120)
@@ -90,6 +91,7 @@ class TestLaws:
         assert np.array_equal(one.stability, two.stability)
         assert np.array_equal(one.typicality, two.typicality)
 
+    @pytest.mark.slow
     @WHERE
     @pytest.mark.usefixtures("small_chunks")
     def test_they_are_found_wherever_the_points_are(self, where, groups):
@@ -149,6 +151,7 @@ class TestTables:
         proba = clf.predict_proba(new)
         assert proba[1].max() < proba[0].max()
 
+    @pytest.mark.slow
     def test_a_table_of_categories_alone_works(self):
         X, y = of_groups(200)
         table = pd.DataFrame(
@@ -160,6 +163,7 @@ class TestTables:
             assert clf.explain(table[150:151]).label in (0, 1)
         assert clf.assess(table[150:]).label.shape == (50,)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["category", "text"])
     def test_categories_of_pandas_are_those_of_texts(self, kind):
         table, y = self.table()
@@ -198,6 +202,7 @@ class TestSamples:
         shares = clf.model_.densities.shares.shares(component)
         assert X[:, 2:].mean(axis=0) == pytest.approx(shares, abs=0.04)
 
+    @pytest.mark.slow
     def test_rows_of_a_table_have_raw_values(self):
         table, y = TestTables().table()
         clf = make_table_pipeline().fit(table, y)
@@ -208,6 +213,7 @@ class TestSamples:
 
 
 class TestLimits:
+    @pytest.mark.slow
     def test_a_category_with_very_many_values_works_in_bounded_memory(self):
         rng = np.random.default_rng(0)
         n = 60_000

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.conformance
         SEPClassifier(trust="paper"),
         SEPClassifier(trust="counts"),
         SEPClassifier(trust="bound"),
-        SEPEnsembleClassifier(n_estimators=6),  # one for each view and number of features
+        SEPEnsembleClassifier(n_estimators=3),  # one for each view
         SEPEnsembleClassifier(n_estimators=2, max_features=0.5, n_imp=0),
     ]
 )

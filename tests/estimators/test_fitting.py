@@ -66,6 +66,7 @@ class TestModels:
         same_partitions(again, clf)
         pd.testing.assert_frame_equal(again.regions(), clf.regions())
 
+    @pytest.mark.slow
     @WHERE
     def test_explanations_have_no_neighbours(self, where):
         X, y = iris()
@@ -206,6 +207,7 @@ class TestHonestCounts:
             assert a.counts[i].sum() == np.count_nonzero(inside)
 
 
+@pytest.mark.slow
 @ignore_isolated
 @pytest.mark.parametrize("trust", ["local", "paper", "counts"])
 def test_fits_of_whole_numbers_do_not_hang_on_last_bits(trust):

@@ -14,7 +14,7 @@ from sepc.estimators.held_out_parts import parts_of
 from sepc.model.calibration import log_density
 from sepc.tables import TableEncoder
 
-BUNDLED = [load_iris, load_wine, load_breast_cancer]
+BUNDLED = [load_iris, load_wine, pytest.param(load_breast_cancer, marks=pytest.mark.slow)]
 
 
 class TestParts:

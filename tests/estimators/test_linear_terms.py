@@ -42,6 +42,7 @@ def test_no_record_depends_on_the_others_and_the_fit_not_on_their_order(clf):
     assert np.array_equal(SEPClassifier().fit(X[order], y[order]).predict_proba(X[:50]), proba)
 
 
+@pytest.mark.slow
 def test_explanations_add_up(clf):
     for x in records(5, 2)[0]:
         for asked in (x, np.where(np.arange(len(x)) == 1, np.nan, x)):
@@ -69,6 +70,7 @@ def test_a_file_and_an_array_elsewhere_have_them(clf, tmp_path, monkeypatch):
         np.testing.assert_allclose(np.asarray(clf.predict_proba(xp.asarray(X))), proba, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_gaps_weights_and_labels_are_of_no_concern():
     X, y = records(300, 0)
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan

@@ -71,6 +71,7 @@ class TestWhen:
         assert [level for level, _ in different(cloud + 40.0 * halves[:, None], halves)] == [0]
         assert [level for level, _ in different(cloud, 0 * halves)] == [0]
 
+    @pytest.mark.slow
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
 
@@ -126,6 +127,7 @@ class TestTails:
         assert joined.model_.densities.degrees_of_freedom == max(OTHER_DEGREES_OF_FREEDOM)
         assert {part.degrees_of_freedom for part in joined.model_.fit.held_out} == {max(OTHER_DEGREES_OF_FREEDOM)}
 
+    @pytest.mark.slow
     def test_heavy_ones_of_heavy_tails(self):
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
         X[600:] += [2.0, 1.0]

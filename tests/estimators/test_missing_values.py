@@ -32,7 +32,7 @@ def cancer():
     return X[:, :10], np.where(y == 0, "malignant", "benign")
 
 
-@pytest.fixture(scope="module", params=list(MAKERS))
+@pytest.fixture(scope="module", params=["one", pytest.param("ensemble", marks=pytest.mark.slow)])
 def fitted(request, cancer):
     """A classifier of complete records; another one of records with gaps; which kind."""
     X, y = cancer
@@ -197,6 +197,7 @@ class TestExplanations:
                 assert terms + why.against.size_and_width == pytest.approx(why.against.log_odds, abs=1e-8)
                 assert (why.regions, why.features) == ((), ())
 
+    @pytest.mark.slow
     def test_voices_and_the_rest_add_up_to_the_odds(self, cancer):
         X, y = cancer
         clf = SEPEnsembleClassifier(n_estimators=4).fit(X[::2], y[::2])
@@ -302,6 +303,7 @@ class TestElsewhere:
             assert one.missing.expected_trust is None
             assert len(list(one.missing.sentences())) == len(list(two.missing.sentences())) - 1
 
+    @pytest.mark.slow
     def test_dask_says_the_same(self, fitted, cancer):
         da = pytest.importorskip("dask.array")
         clf, asked = fitted[0], with_gaps(cancer[0][1:60:2], 0.3)
@@ -331,7 +333,7 @@ class TestElsewhere:
         X, y = cancer
         train = pd.DataFrame(with_gaps(X[::4], 0.1), columns=[f"c{j}" for j in range(10)])
         asked = pd.DataFrame(with_gaps(X[1::4], 0.1, seed=1), columns=train.columns)
-        report = sepc.report(SEPClassifier(n_imp=0.05).fit(train, y[::4]), asked, y[1::4])
+        report = sepc.report(SEPClassifier(n_imp=0.05).fit(train, y[::4]), asked, y[1::4], max_records=5)
         told = report.to_dict()
         assert "incomplete" in {row[0] for row in told["results"]["reasons"]["rows"]}
         n = int(asked.isna().any(axis=1).sum())
@@ -372,6 +374,7 @@ class TestTables:
         assert promised == pytest.approx(clf.trust_score(full.iloc[gaps]).mean(), abs=0.05)
         assert promised > clf.trust_score(new.iloc[gaps]).mean() + 0.05
 
+    @pytest.mark.slow
     def test_what_speaks_of_a_missing_value_is_that_it_is_missing(self):
         table, _, pays = self.make(0)
         clf = sepc.make_table_pipeline().fit(table, pays)

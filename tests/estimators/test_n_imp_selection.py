@@ -122,6 +122,7 @@ class TestFolds:
         assert tests[:4] == tests[4:]  # the same folds for all candidates
         assert len(set.union(*tests[:4])) == len(X)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_rare", [1, 2, 3])
     def test_classes_of_fewer_records_than_folds_are_handled(self, iris, n_rare):
         X, y = iris
@@ -152,6 +153,7 @@ class TestPath:
     def test_several_processes_find_the_same(self, iris, chosen):
         assert select_n_imp(*iris, candidates=[0, 2, 0.1], n_jobs=2).to_dict() == chosen.to_dict()
 
+    @pytest.mark.slow
     def test_risks_are_those_of_the_metrics(self, iris):
         X, y = iris
         found = select_n_imp(X, y, candidates=[2], cv=3)
@@ -198,6 +200,7 @@ class TestPath:
 
 
 class TestDensity:
+    @pytest.mark.slow
     def test_folds_are_ranked_by_density(self):
         X, y = load_breast_cancer(return_X_y=True)
         folds = select_n_imp(X, y, candidates=[2]).folds
@@ -225,11 +228,13 @@ class TestDensity:
 
 
 class TestCandidates:
+    @pytest.mark.slow
     def test_defaults_suit_the_data(self, iris):
         X, y = iris
         assert select_n_imp(X[:100], y[:100], cv=2).candidates == (0, 1, 2, 5, 0.2)
         assert select_n_imp([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], cv=2).candidates == (0,)
 
+    @pytest.mark.slow
     def test_they_are_sorted_by_count_and_equal_ones_dropped(self, iris):
         X, y = iris
         found = select_n_imp(X, y, candidates=[0.1, np.int64(5), 3, 0, 0.001], cv=2)

@@ -77,6 +77,7 @@ def draw(rng, share, n):
 
 
 class TestFits:
+    @pytest.mark.slow
     def test_the_order_of_rows_does_not_matter(self, small_core):
         X, y = clouds(2000)
         assert len(X) > small_core
@@ -94,6 +95,7 @@ class TestFits:
         one, other = SEPClassifier().fit(X, y), SEPClassifier(n_jobs=2).fit(X, y)
         assert np.array_equal(one.predict_proba(X[:500]), other.predict_proba(X[:500]))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     def test_all_records_are_counted_and_shape_the_densities(self):
         X, y = clouds(3000)
@@ -105,6 +107,7 @@ class TestFits:
         assert len(model.fit.part) == 3000
         assert len(model.held_out_probabilities()[0]) == 3000
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     def test_trust_describes_the_model_that_was_fitted(self):
         X, y = clouds(6000)
@@ -113,6 +116,7 @@ class TestFits:
         right = clf.predict(X_test) == y_test
         assert clf.trust_score(X_test).mean() == pytest.approx(right.mean(), abs=0.01)
 
+    @pytest.mark.slow
     def test_a_core_with_passes_is_nearly_as_good_as_a_partition_of_all(self, small_core):
         X, y = clouds(6000)
         X_test, y_test = clouds(20_000, seed=9)
@@ -125,6 +129,7 @@ class TestFits:
         by_core, of_core = loss(6000), loss(small_core)
         assert by_core < of_core - 0.005
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     def test_missing_values_take_part(self):
         X, y = clouds(2000)
@@ -133,12 +138,14 @@ class TestFits:
         assert np.mean(known_share(X)) < 0.95
         assert clf.score(X, y) > 0.75
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     def test_the_paper_s_partition_is_of_all_records(self):
         X, y = clouds(900)
         for p in SEPClassifier(trust="paper").fit(X, y).partitions_:
             assert sum(len(b.members) for b in p.blocks) + sum(map(len, p.isolated)) == 900
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # one record makes no ellipsoid
     @pytest.mark.parametrize("seed", range(4))
@@ -157,6 +164,7 @@ class TestFits:
         right = clf.classes_[proba.argmax(axis=1)] == np.array([*y, *["c"] * n_equal])[clf.model_.rows[points]]
         assert proba.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.02)
 
+    @pytest.mark.slow
     def test_records_of_a_table_of_a_few_values_are_left_out_one_by_one(self, small_core):
         """New records will be equal to some: a model that had seen no equal of them would be too unsure."""
         right, trusted = [], []

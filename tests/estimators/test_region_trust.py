@@ -8,7 +8,7 @@ from sepc import SEPClassifier
 
 
 @pytest.mark.parametrize("trust", ["local", "raw"])
-@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+@pytest.mark.parametrize("load", [pytest.param(load_breast_cancer, marks=pytest.mark.slow), load_iris])
 def test_it_is_the_probability_of_the_region_s_label_at_its_centre(load, trust):
     clf = SEPClassifier(trust=trust).fit(*load(return_X_y=True))
     regions = clf.regions()

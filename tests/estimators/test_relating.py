@@ -69,6 +69,7 @@ def test_few_complete_records_and_columns_without_numbers_show_no_relation():
     assert learn_relations(np.ones((100, 2)), np.arange(100) % 2, np.arange(100), None) is None
 
 
+@pytest.mark.slow
 def test_both_classifiers_find_a_broken_relation_and_name_its_columns():
     X, y = with_total(200)
     new = with_total(300, 1).X

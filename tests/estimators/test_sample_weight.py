@@ -27,7 +27,10 @@ def iris():
     return X + 1e-3 * rng.normal(size=X.shape), np.array(["a", "b", "c"])[y], weight
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(make, id=name, marks=[pytest.mark.slow] * (name == "ensemble")) for name, make in MAKERS.items()],
+)
 class TestWholeWeights:
     def test_they_are_repeated_rows(self, make, iris):
         X, y, weight = iris
@@ -92,6 +95,7 @@ class TestFractions:
         order = rng.permutation(600)
         assert np.array_equal(copies_by_weight(weight[order], X[order], codes[order], np.arange(3)), copies[order])
 
+    @pytest.mark.slow
     def test_priors_are_those_of_the_weights(self, iris):
         X, y, _ = iris
         weight = np.where(y == "a", 0.2, 1.0)
@@ -111,6 +115,7 @@ class TestElsewhere:
         assert clf.out_of_fold_proba_.shape == (len(y), 3)
         assert np.array_equal(np.isnan(clf.out_of_fold_proba_[:, 0]), weight == 0)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("times", [3, 8])
     def test_copies_are_left_out_together(self, iris, times):
         """A record that counts eight times is not known beforehand for that."""
@@ -125,6 +130,7 @@ class TestElsewhere:
             losses.append(-np.log(own).mean())
         assert losses[1] > 0.8 * losses[0]
 
+    @pytest.mark.slow
     def test_trust_does_not_grow_with_the_weight_of_all(self, iris):
         X, y, _ = iris
         rng = np.random.default_rng(2)
@@ -133,6 +139,7 @@ class TestElsewhere:
         a = clf.assess(X[1::2])
         assert a.trust.mean() < np.mean(a.label == noisy[1::2]) + 0.1
 
+    @pytest.mark.slow
     def test_tables_take_them(self, iris):
         X, y, weight = iris
         table = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 0] > 5.8, "long", "short"))
@@ -143,6 +150,7 @@ class TestElsewhere:
         assert one["columns"].columns_ == two["columns"].columns_
         assert one.explain(table.iloc[[5]]).neighbours[0].row < len(y)
 
+    @pytest.mark.slow
     def test_landscapes_and_monitors_work(self, iris):
         X, y, weight = iris
         clf = SEPClassifier().fit(X, y, sample_weight=weight)
@@ -185,6 +193,7 @@ class TestBadWeights:
             SEPClassifier().fit(da.from_array(X), da.from_array(y), sample_weight=weight)
 
 
+@pytest.mark.slow
 def test_neighbours_are_named_once(iris):
     X, y, _ = iris
     for make in (SEPClassifier, lambda: SEPEnsembleClassifier(n_estimators=2)):

@@ -43,6 +43,7 @@ class TestSample:
         for label, share in expected.items():
             assert np.mean(y == label) == pytest.approx(share, abs=0.015)
 
+    @pytest.mark.slow
     def test_a_model_of_the_samples_agrees_with_the_model(self, fitted, iris):
         X, y = fitted.sample(3000, random_state=0)
         again = SEPClassifier(n_imp=0.05).fit(X, y)

@@ -52,6 +52,7 @@ class TestChoice:
     def test_other_methods_leave_columns_as_they_are(self, how):
         assert SEPClassifier(**how).fit(*incomes(60)).model_.scales.is_linear
 
+    @pytest.mark.slow
     def test_neither_row_order_nor_units_matter(self, fitted, new):
         X, y = incomes()
         order = np.random.default_rng(0).permutation(len(y))
@@ -60,6 +61,7 @@ class TestChoice:
         in_cents = SEPClassifier().fit(100.0 * X + 7.0, y).predict_proba(100.0 * new[0] + 7.0)
         assert in_cents == pytest.approx(fitted.predict_proba(new[0]), abs=1e-6)
 
+    @pytest.mark.slow
     def test_with_missing_values(self, new):
         X, y = incomes()
         X[::7, 0] = X[::5, 2] = np.nan
@@ -121,9 +123,10 @@ class TestConsumers:
         assert PartitionDisplay.from_estimator(fitted, features=(0, 2)).axis_names == (f"x0 ({scale})", "x2")
 
     def test_a_report_and_a_landscape_can_be_made(self, fitted, new):
-        assert sepc.report(fitted, *new).to_dict()
+        assert sepc.report(fitted, *new, max_records=20).to_dict()
         assert len(fitted.landscape_.regions)
 
+    @pytest.mark.slow
     @WHERE
     @pytest.mark.usefixtures("small_chunks")
     def test_fits_elsewhere_are_the_same(self, fitted, where, tmp_path):

@@ -62,6 +62,7 @@ class TestParameters:
     def stated(self, clf):
         return clf.under(PRIOR, COSTS)
 
+    @pytest.mark.slow
     def test_a_clone_that_is_fitted_is_the_same_classifier(self, stated, cancer):
         X, y = cancer
         again = clone(stated)
@@ -76,6 +77,7 @@ class TestParameters:
         assert other.get_params()["costs"] == COSTS
         assert np.array_equal(other.assess(X).expected_cost, clf.under(PRIOR, COSTS).assess(X).expected_cost)
 
+    @pytest.mark.slow
     def test_cross_validation_goes_by_the_costs(self, cancer):
         X, y = (part[::2] for part in cancer)
         dear = {"malignant": {"benign": 1000.0}, "benign": {"malignant": 1.0}}
@@ -93,6 +95,7 @@ class TestParameters:
         assert len(search.cv_results_["params"]) == 4
         assert search.best_estimator_.get_params()["costs"] == search.best_params_["costs"]
 
+    @pytest.mark.slow
     def test_a_pickled_or_saved_classifier_keeps_them(self, stated, cancer, tmp_path):
         X, y = cancer
         save(stated, tmp_path / "m.sepc")
@@ -192,6 +195,7 @@ def test_a_saved_classifier_keeps_them_to_the_bit(clf, cancer, tmp_path):
             assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=name.endswith("cost"))
 
 
+@pytest.mark.slow
 def test_a_report_tells_what_was_stated_and_what_decisions_cost(clf, cancer):
     X, y = (part[1::2] for part in cancer)
     other = clf.under(PRIOR, COSTS)
@@ -232,6 +236,7 @@ def test_readings_that_count_have_no_probabilities_to_shift(trust, cancer):
         SEPClassifier(trust=trust).fit(X[::4], y[::4]).under(PRIOR)
 
 
+@pytest.mark.slow
 def test_a_table_pipeline_has_the_same():
     table, labels = make_credit(300)
     clf = make_table_pipeline().fit(table[:200], labels[:200])
@@ -259,6 +264,7 @@ def test_chunks_on_dask_are_judged_alike(clf, cancer):
         assert a.refusals().tolist() == b.refusals().compute().tolist()
 
 
+@pytest.mark.slow
 def test_arrays_that_stay_on_a_device_say_that_they_cannot(cancer, monkeypatch):
     xp = pytest.importorskip("array_api_strict")
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
@@ -304,6 +310,7 @@ def test_decisions_cost_little_more_than_the_best_possible_ones(make, n_draws, p
     assert np.all(np.mean(np.reshape(ratios, (n_draws, 2)), axis=0) < 1.02)
 
 
+@pytest.mark.slow
 def test_a_shifted_set_is_calibrated_again_by_the_shares_that_it_has():
     """Records whose classes are frequent in another way than in training: as well calibrated as those that are not."""
     rng = np.random.default_rng(1)

@@ -62,7 +62,7 @@ class TestDrift:
     @pytest.mark.study
     def test_false_alarms_are_as_rare_as_stated(self):
         """Many lives of a monitor, training set and stream drawn anew each time."""
-        rate, runs = 0.2, 25
+        rate, runs = 0.2, 15
         alarms = {"drift": 0, "errors": 0}
         for seed in range(runs):
             rng = np.random.default_rng(seed)

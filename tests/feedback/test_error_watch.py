@@ -29,6 +29,12 @@ def clf():
     return SEPClassifier().fit(*ring(1800, np.random.default_rng(0))[:2])
 
 
+@pytest.fixture(scope="module")
+def fresh(clf):
+    """A monitor that has seen nothing: tests watch by copies of it."""
+    return FeedbackMonitor(clf)
+
+
 def overlapping(n, rng):
     """Return records of two labels of which one in fifteen cannot be told."""
     y = rng.integers(2, size=n)
@@ -134,9 +140,9 @@ class TestFairness:
 
 class TestParts:
     @pytest.mark.slow
-    def test_the_region_that_drifts_is_named_with_when_it_began(self, clf):
+    def test_the_region_that_drifts_is_named_with_when_it_began(self, clf, fresh):
         rng = np.random.default_rng(1)
-        monitor, batch = FeedbackMonitor(clf), 0
+        monitor, batch = deepcopy(fresh), 0
         while not monitor.error_drift.alarm and batch < 100:
             X, y, _ = ring(40, rng, swapped=3 if batch >= 20 else None)
             monitor.observe(X, y, labels="all")
@@ -156,9 +162,9 @@ class TestParts:
         assert first.features == ()
 
     @pytest.mark.slow
-    def test_what_has_rung_stays_as_it_was_told(self, clf):
+    def test_what_has_rung_stays_as_it_was_told(self, fresh):
         rng = np.random.default_rng(2)
-        monitor = FeedbackMonitor(clf)
+        monitor = deepcopy(fresh)
         for _ in range(10):
             monitor.observe(*ring(60, rng, swapped=3)[:2], labels="all")
         before = monitor.error_drift
@@ -169,15 +175,15 @@ class TestParts:
         assert (after.when, after.parts) == (before.when, before.parts)
 
     @pytest.mark.slow
-    def test_a_rise_everywhere_is_overall(self, clf):
+    def test_a_rise_everywhere_is_overall(self, fresh):
         rng = np.random.default_rng(3)
-        monitor = FeedbackMonitor(clf)
+        monitor = deepcopy(fresh)
         for _ in range(10):
             X, y, _ = ring(60, rng)
             monitor.observe(X, np.where(rng.random(60) < 0.25, "odd", y), labels="all")
         # Half of the false labels are right ones: errors are in those that were called even.
         assert monitor.error_drift.parts[0][:2] == ("label", "even")
-        monitor = FeedbackMonitor(clf)
+        monitor = deepcopy(fresh)
         for _ in range(10):
             X, y, _ = ring(60, rng)
             other = np.where(y == "odd", "even", "odd")
@@ -185,9 +191,9 @@ class TestParts:
         assert [part.kind for part in monitor.error_drift.parts] == ["overall"]
 
     @pytest.mark.slow
-    def test_the_order_of_rows_does_not_matter(self, clf):
+    def test_the_order_of_rows_does_not_matter(self, fresh):
         rng = np.random.default_rng(4)
-        one, two = FeedbackMonitor(clf), FeedbackMonitor(clf)
+        one, two = deepcopy(fresh), deepcopy(fresh)
         for _ in range(6):
             X, y, _ = ring(80, rng, swapped=3, moved=1.0)
             order = rng.permutation(80)

@@ -81,6 +81,7 @@ def test_a_window_learns_from_its_records_alone(drifted):
     assert np.allclose(new.predict_proba(probe), SEPClassifier(n_imp=0.05).fit(X, y).predict_proba(probe))
 
 
+@pytest.mark.slow
 def test_shares_and_costs_that_were_stated_stay():
     X, y = records(200, 0.0, 0)
     costs = {"buys": {"leaves": 1.0}, "leaves": {"buys": 20.0}, None: 0.5}
@@ -90,6 +91,7 @@ def test_shares_and_costs_that_were_stated_stay():
     assert both[0] == both[1]
 
 
+@pytest.mark.slow
 def test_ensembles_forget_too():
     X, y = records(100, 0.0, 0)
     monitor = FeedbackMonitor(SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(X, y))
@@ -120,6 +122,7 @@ def test_what_forgets_nothing_is_nothing(forget):
     assert checked_forgetting(forget) == NOTHING
 
 
+@pytest.mark.slow
 def test_too_few_records_to_choose_by_and_labels_that_would_be_lost():
     clf = SEPClassifier().fit(*records(100, 0.0, 0))
     X, y = records(30, 0.0, 1)
@@ -131,6 +134,7 @@ def test_too_few_records_to_choose_by_and_labels_that_would_be_lost():
         one.repartition(forget=Forgetting("window", 5))
 
 
+@pytest.mark.slow
 def test_progress_is_told_after_each_fit():
     steps = []
     X, y = records(200, 0.0, 0)

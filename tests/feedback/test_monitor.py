@@ -88,6 +88,7 @@ class TestRepartition:
         monitor.observe(iris[0][1::2], iris[1][1::2]).repartition()
         assert fingerprint(clf) == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("library", [pd, pl])
     def test_frames_and_names_stay(self, library, iris):
         X = library.DataFrame({name: iris[0][:, j] for j, name in enumerate("abcd")})
@@ -155,6 +156,7 @@ class TestBadInput:
         with raises("clf-no-model"):
             FeedbackMonitor(make_pipeline(StandardScaler(), SEPClassifier()).fit(*iris))
 
+    @pytest.mark.slow
     def test_a_classifier_that_was_fitted_again_is_noticed(self, iris):
         clf = SEPClassifier().fit(iris[0][::2], iris[1][::2])
         monitor = FeedbackMonitor(clf)

@@ -49,6 +49,7 @@ class TestMovedFeatures:
         X = np.column_stack([np.full(50, np.nan), np.zeros(50), np.full(50, 3.0)])
         assert [f.feature for f in moved_features(clf, part, X, np.ones(50))] == ["x2"]
 
+    @pytest.mark.slow
     def test_an_alarm_names_the_feature(self, clf):
         rng = np.random.default_rng(3)
         monitor = FeedbackMonitor(clf)

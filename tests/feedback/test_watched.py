@@ -38,6 +38,7 @@ def pipeline(request):
 
 
 class TestEnsemble:
+    @pytest.mark.slow
     def test_strange_records_are_counted_in_place_of_those_outside(self, ensemble, iris):
         X, y = iris
         monitor = FeedbackMonitor(ensemble).observe(X[1::2], y[1::2], labels="all")
@@ -49,6 +50,7 @@ class TestEnsemble:
         assert monitor.observe(X[1::2] + 5.0).drift.alarm
         json.dumps(monitor.report().to_dict(), allow_nan=False)
 
+    @pytest.mark.slow
     def test_errors_are_counted_by_label(self, ensemble, iris):
         X, y = iris
         monitor = FeedbackMonitor(ensemble)
@@ -88,6 +90,7 @@ class TestEnsemble:
             monitor.observe(X[3::4], y[3::4], probability=0.5)
         assert one.report() == two.report()
 
+    @pytest.mark.slow
     def test_another_one_is_refused(self, ensemble, iris, tmp_path):
         X, y = iris
         FeedbackMonitor.resume(ensemble, tmp_path / "seen", reference=X[1::4])
@@ -142,6 +145,7 @@ class TestPipeline:
         assert monitor.drift.n_models == 1
         assert not monitor.observe(*loans(100, rng), labels="all").error_drift.alarm
 
+    @pytest.mark.slow
     def test_one_that_was_fitted_again_is_noticed(self):
         table, y = loans(80, np.random.default_rng(6))
         clf = make_table_pipeline().fit(table, y)

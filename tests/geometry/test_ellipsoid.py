@@ -299,6 +299,7 @@ def test_values_do_not_depend_on_the_batch():
         np.testing.assert_allclose(whole[rows], [method(points[[i]])[0] for i in rows], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_fine():
     E = random_ellipsoid(2, np.random.default_rng(0))
     points = np.random.default_rng(1).standard_normal((1_000_000, 2))

@@ -48,6 +48,7 @@ def test_distance_agrees_with_clarabel(family, d, apart):
         assert agrees(pair, reduced_hull_distance(A, B, *pair.caps)), cap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [None, 0.004, 1.0, (1 / 1200, 1 / 333.3)])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_distance_of_many_points_agrees_with_clarabel(family, cap):

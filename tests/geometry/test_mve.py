@@ -41,6 +41,7 @@ def test_a_lattice_point_on_the_ellipse_is_inside():
     assert check([[3, 1], [1, 3], [1, 1], [2, 1], [4, 2]]).ellipsoid.contains([[0, 2]]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_members_among_lattice_points_are_those_of_the_exact_ellipsoid(seed):
     rng = np.random.default_rng(seed)
@@ -73,6 +74,7 @@ def test_volume_agrees_with_clarabel(family, d):
     assert abs(m.ellipsoid.log_volume - mve_log_volume(points)) <= 2e-7 * (d + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("n", "d"), [(400, 2), (600, 10)])
 def test_working_sets_agree_with_clarabel(family, n, d):

@@ -13,6 +13,7 @@ from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among, lo
 
 
 class TestStack:
+    @pytest.mark.slow
     def test_it_agrees_with_single_ellipsoids(self):
         rng = np.random.default_rng(0)
         for d, k in ((1, 3), (2, 1), (3, 40), (12, 7)):

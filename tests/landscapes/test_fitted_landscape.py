@@ -111,6 +111,7 @@ class TestRecords:
         listed = sum(len(names.split(", ")) for names in table.other_regions)
         assert listed == clf.regions().n_others.sum()
 
+    @pytest.mark.slow
     def test_isolated_are_those_of_the_partitions(self, cancer):
         X, y = load_breast_cancer(return_X_y=True)
         clf = SEPClassifier().fit(X, y)
@@ -129,6 +130,7 @@ class TestAsAWhole:
         assert json.loads(json.dumps(fitted.to_dict(), allow_nan=False))["n_records"] == len(y)
         assert f" {len(y)} records" in repr(fitted)
 
+    @pytest.mark.slow
     def test_the_order_of_rows_does_not_matter(self):
         X, y, _, n_imp = with_disjunct(3)
         order = np.random.default_rng(0).permutation(len(X))
@@ -138,6 +140,7 @@ class TestAsAWhole:
         assert [sorted(order[list(x.rows)]) for x in two.disjuncts] == [list(x.rows) for x in one.disjuncts]
         assert sorted(order[two.impure.row]) == sorted(one.impure.row.tolist())
 
+    @pytest.mark.slow
     def test_it_is_there_after_a_fit_only_and_follows_it(self):
         clf = SEPClassifier()
         with pytest.raises(NotFittedError):
@@ -170,6 +173,7 @@ def test_impure_records_come_with_the_most_doubtful_first():
 
 
 class TestRecordsOutside:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("d", "n", "warns"), [(2, 300, False), (12, 300, False), (30, 300, True)])
     def test_their_share_is_that_of_new_records_outside_of_all_ellipsoids(self, d, n, warns):
         rng = np.random.default_rng(d)

@@ -33,6 +33,7 @@ class TestOverlaps:
             else:
                 assert found[pair] == (common, verdict.margin)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("scale", [1e-150, 1e-12, 1e12, 1e100])
     def test_it_does_not_depend_on_the_unit(self, scale):
         X, y, _, _ = gaussians(4)

@@ -20,6 +20,7 @@ def boundary(E, n, rng):
     return E.center + (u / np.linalg.norm(u, axis=1, keepdims=True) * E.radii) @ E.axes.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 3, 4, 5, 6])
 def test_overlap_ratios_agree_with_monte_carlo_volumes(d):
     rng = np.random.default_rng(d)

@@ -37,6 +37,7 @@ class TestLocalOverlap:
         X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 100, axis=0)
         return X, np.repeat(["a", "b", "c"], 100)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("trust", ["local", "paper"])
     @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
     def test_it_is_that_of_the_problem_that_decides_the_label(self, overlapping, labels, trust):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import nan
 
 import numpy as np
+import pytest
 
 from paper import EXPERIMENTS
 from paper.results import Result, document, numbers
@@ -18,6 +19,7 @@ def test_what_was_kept_is_what_came_out(tmp_path):
     assert np.isnan(values["after.kept"]).all()
 
 
+@pytest.mark.slow
 def test_every_number_of_ours_on_the_page_comes_from_the_values(runs):
     """Other values must change every cell: a number that stayed would have been typed."""
     result = runs("circles")

@@ -11,6 +11,7 @@ from paper.results import Result
 from paper.running import reproduce, run
 
 
+@pytest.mark.slow
 def test_reproduce_writes_figures_numbers_and_pages_that_agree(tmp_path):
     (result,) = reproduce(["reduced_hulls"], tmp_path, n_jobs=1)
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -1,8 +1,11 @@
 """Vertebral Column gives the paper's figures."""
 
+import pytest
+
 from paper.vertebral import fold_sizes
 
 
+@pytest.mark.slow
 def test_vertebral_column_gives_the_paper_s_figures_exactly(runs):
     values = {name: column[0] for name, column in runs("vertebral").values.items()}
     assert (values["normal.outside"], values["abnormal.outside"]) == (7, 157)

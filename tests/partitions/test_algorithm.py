@@ -296,6 +296,7 @@ class TestSamples:
         monkeypatch.setattr(partitioning, "min_volume_ellipsoid", counted)
         return sizes
 
+    @pytest.mark.slow
     def test_large_sets_that_meet_need_no_ellipsoids_of_all_their_points(self, solved, monkeypatch):
         X, y = make_moons(3000, noise=0.3, random_state=0)
         sets = [X[y == label] for label in (0, 1)]

@@ -107,6 +107,7 @@ def test_parts_that_were_looked_at_are_the_same_when_more_is_allowed(data):
     assert len(cuts) <= len(more_cuts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_sets", [2, 3])
 def test_parts_that_were_looked_at_are_not_cut_again(n_sets):
     sets = [np.random.default_rng(k).normal(size=(80, 2)) for k in range(n_sets)]

@@ -38,6 +38,7 @@ from sepc.persist.model_files import FORMAT
 
 
 class TestTheSame:
+    @pytest.mark.slow
     @pytest.mark.parametrize("rows", [True, False])
     @pytest.mark.parametrize("kind", KINDS)
     def test_verdicts_are_the_same_to_the_bit(self, fitted, tmp_path, kind, rows):
@@ -48,6 +49,7 @@ class TestTheSame:
         assert_same(told(found, X), told(clf, X))
         assert sepc.persist.rules_dict(found) == sepc.persist.rules_dict(clf)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_are_the_same(self, fitted, tmp_path, kind):
         clf, X = fitted[kind]
@@ -68,7 +70,7 @@ class TestTheSame:
     @pytest.mark.parametrize("ensemble", [False, True])
     def test_all_sets_of_the_data_folder(self, tmp_path, ensemble):
         for name, X, y in data_sets(("ecoli", "heart_statlog", "sonar") if ensemble else None):
-            clf = (SEPEnsembleClassifier(n_estimators=2) if ensemble else SEPClassifier()).fit(X[:200], y[:200])
+            clf = (SEPEnsembleClassifier(n_estimators=2) if ensemble else SEPClassifier()).fit(X[:120], y[:120])
             for rows in (True, False):
                 found = stored(clf, tmp_path, training_rows=rows)
                 assert found.assess(X).to_frame().equals(clf.assess(X).to_frame()), name
@@ -76,19 +78,20 @@ class TestTheSame:
 
 
 def data_sets(names):
-    """Yield the name, at most 300 records and the labels of each set in the folder that SEPC_DATA names."""
+    """Yield the name, at most 200 records and the labels of each set in the folder that SEPC_DATA names."""
     folder = os.environ.get("SEPC_DATA")
     paths = sorted(Path(folder).glob("*.csv")) if folder else []
     if not paths:
         pytest.skip("set SEPC_DATA to the folder with the data sets")
     for path in paths:
         if names is None or path.stem in names:
-            rows = pd.read_csv(path).sample(frac=1.0, random_state=0)[:300]
+            rows = pd.read_csv(path).sample(frac=1.0, random_state=0)[:200]
             y = rows.pop(rows.columns[-1])
             yield path.stem, pd.get_dummies(rows).to_numpy(dtype=float), y.to_numpy()
 
 
 class TestWithoutRecords:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_say_nothing_of_neighbours(self, fitted, tmp_path, kind):
         clf, X = fitted[kind]
@@ -295,6 +298,7 @@ class TestKinds:
 
 
 class TestTables:
+    @pytest.mark.slow
     @pytest.mark.parametrize("rows", [True, False])
     @pytest.mark.parametrize("classifier", [SEPClassifier(), SEPEnsembleClassifier(n_estimators=1)])
     def test_a_table_pipeline_is_the_same(self, tmp_path, classifier, rows):

@@ -25,9 +25,9 @@ class TestRefused:
         header, arrays = FORMAT.read(fixture_path(name))
         probes = asked_of(name)
         path = tmp_path / "model.sepc"
-        some = list(arrays)[:: 1 + len(arrays) // 20]
+        some = list(arrays)[:: 1 + len(arrays) // 12]
         headers = list(spoilt_headers(header))
-        contents = [(spoilt, arrays) for spoilt in headers[:: 1 + len(headers) // 100]]
+        contents = [(spoilt, arrays) for spoilt in headers[:: 1 + len(headers) // 60]]
         contents += [(header, {k: v for k, v in arrays.items() if k != key}) for key in some]
         contents += [(header, arrays | {key: spoilt}) for key in some for spoilt in spoilt_arrays(arrays[key])]
         refused = 0

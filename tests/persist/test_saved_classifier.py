@@ -11,6 +11,7 @@ from sepc.feedback.watched import fingerprint
 
 
 class TestTheSame:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["local", "counts", "three classes"])
     def test_what_needs_the_training_records_is_the_same(self, fitted, tmp_path, kind):
         clf, X = fitted[kind]

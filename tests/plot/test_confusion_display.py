@@ -61,6 +61,7 @@ class TestConfusion:
         assert display.matrix[1].tolist() == [0, 0, 0, 0]
         assert display.matrix[2].sum() == np.count_nonzero(y == 1)
 
+    @pytest.mark.slow
     def test_numbers_can_be_read_on_every_cell(self):
         y = np.repeat(range(6), [1, 10, 30, 60, 80, 100])
         display = ConfusionDisplay.from_predictions(y, y, ax=axes())

@@ -54,6 +54,7 @@ class TestAllDisplays:
             assert len(pyplot.get_fignums()) == n
         assert dict(mpl.rcParams) == settings
 
+    @pytest.mark.slow
     def test_the_same_class_has_the_same_colour_everywhere(self, iris):
         clf, X, y = iris
         styles = class_styles(clf.classes_)

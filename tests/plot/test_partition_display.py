@@ -18,6 +18,7 @@ from sepc.plot.style import class_styles
 
 
 class TestPartition:
+    @pytest.mark.slow
     def test_outlines_hold_their_members_and_touch_some(self, moons):
         clf, X, _ = moons
         display = PartitionDisplay.from_estimator(clf, ax=axes())
@@ -79,6 +80,7 @@ class TestPartition:
         assert {o.label for o in display.outlines} == set(clf.classes_)
         assert len({style.colour for style in styles.values()}) == 3
 
+    @pytest.mark.slow
     def test_given_points_are_shown_where_they_are(self, moons):
         clf, X, y = moons
         display = PartitionDisplay.from_estimator(clf, X[200:], y[200:], features=(1, 0), ax=axes())
@@ -128,6 +130,7 @@ class TestPartition:
         image = display.ax_.get_images()[0].get_array()
         assert image[sure].sum() < image[unsure].sum()  # paler where the trust is low
 
+    @pytest.mark.slow
     def test_names_do_not_overlap(self, iris):
         clf, _, _ = iris
         display = PartitionDisplay.from_estimator(clf, n_names=10, ax=axes(figsize=(3.4, 2.7)))
@@ -136,6 +139,7 @@ class TestPartition:
         assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
         assert PartitionDisplay.from_estimator(clf, n_names=0, ax=axes()).names_ == []
 
+    @pytest.mark.slow
     def test_given_limits_are_kept_and_no_name_lies_beyond(self, iris):
         clf, _, _ = iris
         display = PartitionDisplay.from_estimator(clf, features=(0, 1), ax=axes())
@@ -147,6 +151,7 @@ class TestPartition:
         assert len(places) > 0
         assert ((places >= [5.0, 2.0]) & (places <= [6.0, 3.0])).all()
 
+    @pytest.mark.slow
     def test_a_pipeline_is_shown_as_its_classifier_sees_the_points(self, cancer):
         _, X, y = cancer
         pipeline = make_pipeline(StandardScaler(), PCA(2), "passthrough", SEPClassifier()).fit(X, y)
@@ -162,6 +167,7 @@ class TestPartition:
         display = PartitionDisplay.from_estimator(pipeline, table, y, features=("age", 1), ax=axes())
         assert display.points[:, 0] == pytest.approx(table.age.to_numpy())
 
+    @pytest.mark.slow
     def test_without_training_records_the_regions_are_still_shown(self, cancer, tmp_path):
         clf, X, y = cancer
         sepc.save(clf, tmp_path / "model.sepc", training_rows=False)

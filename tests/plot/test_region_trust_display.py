@@ -45,6 +45,7 @@ class TestRegionTrust:
         frame = display.frame().set_index("region").loc[table.index]
         assert frame["n_other labels"].tolist() == table.n_others.tolist()
 
+    @pytest.mark.slow
     def test_the_rest_is_pooled(self, moons):
         clf, X, y = moons
         every = RegionTrustDisplay.from_estimator(clf, X, y, max_regions=1000, ax=axes())
@@ -56,6 +57,7 @@ class TestRegionTrust:
         assert few.trust @ sizes[0] == pytest.approx(every.trust @ sizes[1])
         assert sorted(sizes[0][:-1]) == sorted(sizes[1])[-3:]
 
+    @pytest.mark.slow
     def test_ensembles_need_points(self, iris):
         _, X, y = iris
         clf = SEPEnsembleClassifier(n_estimators=2).fit(X[::2], y[::2])
@@ -64,6 +66,7 @@ class TestRegionTrust:
         with raises("ensemble-needs-points"):
             RegionTrustDisplay.from_estimator(clf, ax=axes())
 
+    @pytest.mark.slow
     def test_pipelines_are_looked_into(self, cancer):
         _, X, y = cancer
         pipeline = make_pipeline(StandardScaler(), SEPClassifier()).fit(X, y)

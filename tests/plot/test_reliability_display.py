@@ -24,6 +24,7 @@ class TestReliability:
         for row in frame.itertuples():
             assert row.n == np.count_nonzero((trust > row.bin_low) & (trust <= row.bin_high))
 
+    @pytest.mark.slow
     def test_intervals_are_exact(self, cancer, forest):
         _, X, y = cancer
         for row in ReliabilityDisplay.from_estimator(forest, X[1::2], y[1::2], ax=axes()).frame().itertuples():

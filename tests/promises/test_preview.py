@@ -34,6 +34,7 @@ def test_verdicts_are_those_of_partitions_that_had_not_seen_the_record(clf):
     assert abs(right - np.mean(clf.predict(X) == y)) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [None, "label"])
 def test_it_foretells_what_promises_accept(clf, by):
     X, y = records(40_000, 2)
@@ -65,6 +66,7 @@ def test_more_records_never_make_it_worse_by_much_and_enough_are_enough(clf):
     assert json.loads(json.dumps(told.to_dict()))["n_held_out"] == 600
 
 
+@pytest.mark.slow
 def test_costs_ensembles_tables_and_files(clf, tmp_path):
     X, y = records(200, 0)
     costs = {"ill": {"well": 5.0}, "well": {"ill": 1.0}}

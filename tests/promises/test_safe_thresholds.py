@@ -217,6 +217,7 @@ class TestThreshold:
         assert all(number in found.message for number in (repr(found.min_trust), "5 %", "95 %"))
         assert found == chosen(np.linspace(0.0, 1.0, 200), np.arange(200) < 10)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("library", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["numpy", "pandas", "polars"])
     def test_the_classifier_abstains_by_it(self, library):
         X, y = load_breast_cancer(return_X_y=True)
@@ -229,6 +230,7 @@ class TestThreshold:
         assert accepted.sum() == found.n_accepted
         assert np.count_nonzero(given[accepted] != y[1::2][accepted]) == found.n_errors
 
+    @pytest.mark.slow
     def test_what_no_threshold_accepts_takes_no_part(self):
         X, y = load_breast_cancer(return_X_y=True)
         clf = SEPClassifier().fit(X[::2], y[::2])
@@ -246,6 +248,7 @@ class TestThreshold:
         refused = found.n_calibration - np.count_nonzero(clf.assess(held_out).accepted(0.0))
         assert re.search(rf"\b{refused} .*\b{found.n_calibration} ", found.message)
 
+    @pytest.mark.slow
     def test_it_says_so_where_no_record_can_be_accepted(self):
         X, y = load_breast_cancer(return_X_y=True)
         clf = SEPClassifier().fit(X[::2], y[::2])
@@ -253,6 +256,7 @@ class TestThreshold:
         assert (found.min_trust, found.n_accepted, found.coverage) == (None, 0, 0.0)
         assert " 284 " in found.message
 
+    @pytest.mark.slow
     def test_raw_tables_are_promised_what_they_accept(self):
         table, y = patients(n=600)
         clf = make_table_pipeline().fit(table[::2], y[::2])

@@ -113,6 +113,7 @@ class TestByLabel:
 
 
 class TestByRegion:
+    @pytest.mark.slow
     def test_the_region_is_the_one_with_the_largest_share_of_the_label(self, clf, cal):
         a = clf.assess(cal[0][:40])
         for i in range(40):
@@ -370,6 +371,7 @@ class TestSharing:
 
 
 class TestAnyModel:
+    @pytest.mark.slow
     def test_ensembles_and_tables(self, cal):
         X, y = patients(150)
         ensemble = SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(X, y)

@@ -28,7 +28,7 @@ def wdbc_clf(wdbc):
 @pytest.fixture(scope="session")
 def wdbc_report(wdbc, wdbc_clf):
     _, X_test, _, y_test = wdbc
-    return report(wdbc_clf, X_test, y_test)
+    return report(wdbc_clf, X_test, y_test, max_records=45)
 
 
 @pytest.fixture(scope="session")

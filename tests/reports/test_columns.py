@@ -16,6 +16,7 @@ def _terms_told(clf, X, names):
     return np.array(terms), np.array([parting.region for parting in told])
 
 
+@pytest.mark.slow
 def test_a_column_matters_as_much_as_the_terms_of_its_explanations(wdbc, wdbc_clf):
     _, X_test, _, y_test = wdbc
     X_test, y_test = X_test[:12], y_test[:12]
@@ -32,6 +33,7 @@ def test_a_column_matters_as_much_as_the_terms_of_its_explanations(wdbc, wdbc_cl
         assert telling.startswith(f"{most} (")
 
 
+@pytest.mark.slow
 def test_what_an_encoder_made_of_a_column_is_added_up():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b"], 60)

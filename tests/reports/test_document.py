@@ -67,6 +67,7 @@ def test_which_records_are_told_one_by_one_is_said_where_some_are_not(iris, iris
     assert sentences[0] == sentences[1] != sentences[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("X_test", [[[0.5]], [[0.5], [7.0], [-40.0]]])
 def test_one_feature_few_records_and_no_explanation_at_all(X_test):
     clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
@@ -89,6 +90,7 @@ def test_progress_is_told_and_an_error_ends_the_run(iris, iris_clf):
         report(iris_clf, X_test, y_test, max_records=4, on_step=stop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"), [("a.html", "<!DOCTYPE"), ("a.HTM", "<!DOCTYPE"), ("a.md", "# "), ("a.json", "{")]
 )
@@ -98,6 +100,7 @@ def test_the_ending_of_a_name_says_what_is_written(iris, iris_clf, tmp_path, nam
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_leaves_nothing_behind(iris, iris_clf, tmp_path, monkeypatch):
     _, X_test, _, y_test = iris
     found = report(iris_clf, X_test, y_test, max_records=1)
@@ -116,6 +119,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(iris, iris_clf, tmp_path, 
     assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
 
 
+@pytest.mark.slow
 def test_half_a_surrogate_pair_is_written_by_its_number(tmp_path):
     clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     found = report(clf, [[0.5]], ["low"], title="half \ud83d")
@@ -142,6 +146,7 @@ def test_bad_input_is_refused_in_words(iris, iris_clf, asked, refusal):
         report(iris_clf, **({"X_test": X_test, "y_test": y_test} | asked))
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(hostile):
     shown = hostile._repr_html_()
     read = PageReader(shown)

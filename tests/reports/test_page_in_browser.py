@@ -290,7 +290,7 @@ def test_nothing_scrolls_sideways_but_tables(watch, wdbc_file, hostile_file, vie
 
 def test_many_classes_fit_on_a_phone(watch, tmp_path):
     X, y = load_digits(return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X[:, ::8], y, train_size=300, test_size=200, random_state=0, stratify=y)
+    X, X_test, y, y_test = train_test_split(X[:, ::8], y, train_size=200, test_size=200, random_state=0, stratify=y)
     path = tmp_path / "digits.html"
     report(SEPClassifier().fit(X, y), X_test, y_test, max_records=5).write(path)
     page = watch(path, viewport=PHONE).page

@@ -13,6 +13,7 @@ from sepc import (
 from sepc.model.acceptance import REFUSALS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_scores_are_those_of_metrics_and_of_scikit_learn(iris, iris_clf, ensemble):
     X, X_test, y, y_test = iris

@@ -20,6 +20,7 @@ def test_the_same_numbers_give_the_same_page_whatever_the_settings(wdbc_report):
         assert dict(mpl.rcParams) == settings
 
 
+@pytest.mark.slow
 def test_every_id_is_there_once_and_every_reference_has_one(wdbc_report):
     page = wdbc_report.html()
     ids = re.findall(r'\sid="([^"]*)"', page)
@@ -38,6 +39,7 @@ def test_classes_and_ink_take_the_colours_of_the_page(wdbc_report):
     assert not re.findall(r"#[0-9a-f]{6}\b", pictures)
 
 
+@pytest.mark.slow
 def test_dots_lie_where_the_records_are(wdbc_report):
     content, page = wdbc_report.to_dict(), wdbc_report.html()
     drawn = re.findall(r'<use href="#regions-0-\w+" x="([\d.]+)" y="([\d.]+)"[^>]* data-record="(\d+)"', page)

@@ -35,6 +35,7 @@ def test_without_a_promise_there_is_no_section(clf):
     assert 'id="promise"' not in made.html()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [None, "label", "region", "site"])
 def test_its_numbers_are_those_of_numpy(clf, by):
     groups = SITE if by == "site" else None
@@ -81,6 +82,7 @@ def test_costs_are_told_as_costs(clf):
     assert "at most 0.4" in made.markdown()
 
 
+@pytest.mark.slow
 def test_groups_that_are_not_told_are_asked_for(clf):
     signed(clf, max_error=0.1, by=SITE[CAL])
     made = report(clf, X[TEST], Y[TEST], max_records=0)

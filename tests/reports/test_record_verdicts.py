@@ -20,7 +20,7 @@ from sepc.reports.subject import Subject
 def test_explanations_are_those_of_the_classifier(wdbc, wdbc_clf, wdbc_report):
     _, X_test, _, _ = wdbc
     content = wdbc_report.to_dict()
-    for told in content["verdicts"][::40]:
+    for told in content["verdicts"][::15]:
         why = wdbc_clf.explain(X_test.iloc[told["record"]])
         assert told["text"] == why.text
         assert told["values"] == X_test.iloc[told["record"]].tolist()
@@ -71,6 +71,7 @@ def test_training_records_stay_out_where_they_must():
     assert "9.123" not in texts
 
 
+@pytest.mark.slow
 def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
     """With categories alone each change does."""
     rng = np.random.default_rng(0)
@@ -85,6 +86,7 @@ def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
         assert hidden["text"] != shown["text"]
 
 
+@pytest.mark.slow
 def test_training_rows_are_counted_from_where_they_start(iris, iris_clf):
     _, X_test, _, y_test = iris
     by_python, by_file = (report(iris_clf, X_test, y_test, max_records=6, rows_from=k).to_dict() for k in (0, 1))

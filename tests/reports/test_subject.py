@@ -72,6 +72,7 @@ def test_reports_on_raw_tables_speak_of_their_columns_and_values(raw_table, ense
     assert closed["neighbours"] == {}
 
 
+@pytest.mark.slow
 def test_a_label_that_training_never_had_is_wrong_and_has_a_row_of_its_own(iris, iris_clf):
     _, X_test, _, y_test = iris
     y_test = y_test.to_numpy().copy()

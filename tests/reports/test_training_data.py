@@ -45,6 +45,7 @@ def test_a_model_without_its_training_records_can_be_reported_on(iris, ensemble,
     assert found.to_dict()["landscape"]["note"] in found.html()
 
 
+@pytest.mark.slow
 def test_contradictory_records_are_named_by_the_rows_of_training_if_they_may_be(iris):
     X, X_test, y, y_test = iris
     X, y = X.to_numpy().copy(), y.to_numpy().copy()

@@ -28,6 +28,7 @@ class TestChunks:
         y = np.array(["moon", "sun"])[y]
         return X, y, SEPClassifier().fit(X, y)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("chunks", [(90, 2), (17, 1), ((0, 50, 0, 40, 0), -1), (1, -1)], ids=str)
     def test_arrays(self, data, chunks, tmp_path):
         X, y, expected = data
@@ -38,6 +39,7 @@ class TestChunks:
         X, y, expected = data
         agree(SEPClassifier().fit(da.from_array(X, chunks=(40, 2)), da.from_array(y, chunks)), expected, X, tmp_path)
 
+    @pytest.mark.slow
     def test_texts_of_other_lengths_in_other_chunks(self, data):
         X, _, _ = data
         y = np.array(["no", "never"])[np.sort(np.arange(90) % 2)]
@@ -46,6 +48,7 @@ class TestChunks:
         assert found.classes_.tolist() == ["never", "no"]
         same_partitions(found, SEPClassifier().fit(X, y))
 
+    @pytest.mark.slow
     def test_sizes_that_nobody_knows(self, data, tmp_path):
         X, y, _ = data
         order = np.argsort(X[:, 0])

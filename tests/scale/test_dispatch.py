@@ -18,11 +18,13 @@ from sepc.scale import dispatch, scattered_records
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
 class TestFiles:
+    @pytest.mark.slow
     def test_single_precision_in_a_file_is_converted(self, tmp_path):
         X, y = iris()
         single = X.astype(np.float32)
         agree(in_file(SEPClassifier(), single, y, np.float32), SEPClassifier().fit(single, y), single, tmp_path)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("standardize", [False, True])
     def test_points_exactly_on_an_ellipsoid_are_in_it_wherever_they_are(self, standardize, monkeypatch, tmp_path):
         X, y = tic_tac_toe()
@@ -48,6 +50,7 @@ class TestFiles:
         SEPClassifier().fit(mapped, y)
         assert list(empty.iterdir()) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_threads", [1, 3])
     def test_a_file_is_read_at_most_twenty_times(self, n_threads, small_core):
         rng = np.random.default_rng(0)

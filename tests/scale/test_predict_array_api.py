@@ -99,6 +99,7 @@ class TestAgreement:
         assert {"R1", "R2a", "R3"} <= set(clf.assess(new).rule)
         agree(clf, new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("trust", ["local", "paper"])
     def test_ellipsoids_of_different_labels_around_points_of_several_problems(self, trust):
         rng = np.random.default_rng(0)
@@ -111,6 +112,7 @@ class TestAgreement:
         assert np.isnan(a.local_overlap).any()
         agree(clf, clear(clf, X))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_blocks_of_few_rows(self, trust, monkeypatch):
         monkeypatch.setattr(array_api, "_TABLE", 100)
@@ -175,6 +177,7 @@ class TestKinds:
         assert proba.dtype == xp.float64
         np.testing.assert_allclose(here(proba), clf.predict_proba(single.astype(np.float64)), atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("min_trust", [0.8, {0: 0.99, 1: 0.5, 2: 1.0}])
     @pytest.mark.parametrize("allow_outside", [True, False])
     @pytest.mark.parametrize("trust", ["local", "counts"])
@@ -194,6 +197,7 @@ class TestKinds:
         with sklearn.config_context(array_api_dispatch=False):
             assert isinstance(clf.predict_proba(there(X, HERE)), np.ndarray)
 
+    @pytest.mark.slow
     def test_numpy_arrays_and_frames_are_as_ever(self, iris):
         X, y = iris
         clf = SEPClassifier().fit(X, y)

@@ -121,6 +121,7 @@ class TestBits:
     def test_columns_may_be_in_several_chunks(self, fitted, points):
         same(fitted.predict_proba(da.from_array(points, chunks=(20, 3))), fitted.predict_proba(points))
 
+    @pytest.mark.slow
     def test_an_ensemble(self, iris, points):
         X, y = iris
         clf = SEPEnsembleClassifier(n_estimators=3).fit(X[::2].to_numpy(), y[::2])
@@ -216,6 +217,7 @@ class TestDataFrames:
         pd.testing.assert_frame_equal(lazy._meta, expected.iloc[:0])
         pd.testing.assert_frame_equal(named.assess(X).compute().to_frame(), expected)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("size", CHUNKS, ids=str)
     def test_rows_of_an_array_are_numbered_on(self, fitted, points, size):
         lazy = fitted.assess(in_chunks(points, size)).to_frame()

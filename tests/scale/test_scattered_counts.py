@@ -73,6 +73,7 @@ def test_one_pass_counts_for_several_problems():
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
 class TestGaugeGrid:
+    @pytest.mark.slow
     @WHERE
     def test_grown_ellipsoids_miss_at_most_a_step(self, where, monkeypatch):
         X, y = iris()
@@ -91,6 +92,7 @@ class TestGaugeGrid:
                 assert (counts <= true).all()
                 assert (counts.sum(axis=1) < true.sum(axis=1)).mean() < 0.2
 
+    @pytest.mark.slow
     def test_verdicts_inside_are_the_same(self, monkeypatch):
         X, y = make_moons(150, noise=0.3, random_state=0)
         expected = SEPClassifier().fit(X, y)

@@ -131,6 +131,7 @@ def test_without_a_cluster_nothing_is_kept_in_memory():
     assert records.bytes_received == [24, 24]
 
 
+@pytest.mark.slow
 def test_answers_keep_no_chunk_alive():
     alive = []
 

@@ -44,6 +44,7 @@ def test_the_pipeline_clones_searches_and_cross_validates():
     assert (proba.argmax(axis=1) == (y == "well")).mean() > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", [None, SEPEnsembleClassifier(n_estimators=3)])
 def test_the_pipeline_says_of_raw_tables_what_its_classifier_says_of_features(classifier):
     table, y = patients()
@@ -63,6 +64,7 @@ def test_the_pipeline_says_of_raw_tables_what_its_classifier_says_of_features(cl
     assert np.array_equal(sets.sets, inner.predict_set(features, coverage=0.8).sets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["local", "paper"])
 def test_what_is_blank_or_was_never_seen_is_strange(trust):
     table, y = patients()
@@ -80,6 +82,7 @@ def test_what_is_blank_or_was_never_seen_is_strange(trust):
     assert a.refusals(min_trust=0.0, min_typicality=0.0)[2] in (None, "contested")
 
 
+@pytest.mark.slow
 def test_gaps_make_a_record_less_typical_and_nothing_else():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
@@ -91,6 +94,7 @@ def test_gaps_make_a_record_less_typical_and_nothing_else():
     assert np.array_equal(a.contested, inner.contested)
 
 
+@pytest.mark.slow
 def test_the_explanation_names_the_columns_that_make_a_record_strange():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
@@ -114,6 +118,7 @@ def test_a_blank_record_has_no_values(x):
     assert clf.explain(x).reason == clf.assess(pd.DataFrame([x])).reason[0] == "no values"
 
 
+@pytest.mark.slow
 def test_polars_in_polars_out():
     table, y = patients()
     frame = as_polars(table)
@@ -131,6 +136,7 @@ def test_missing_labels_are_counted(labels):
         make_table_pipeline().fit(patients()[0], labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [pd.Categorical, pd.Series, pl.Series, pa.array, lambda y: (y == "ill").tolist()],
@@ -143,6 +149,7 @@ def test_labels_of_any_kind_are_learnt(kind):
     assert (clf.predict(table) == np.asarray(kind(y))).mean() > 0.8
 
 
+@pytest.mark.slow
 def test_a_failed_fit_leaves_the_pipeline_as_it_was():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
@@ -157,6 +164,7 @@ def test_other_steps_are_refused():
         TablePipeline([("classifier", SEPClassifier())]).fit([[1], [2]], [0, 1])
 
 
+@pytest.mark.slow
 def test_every_form_of_a_record_gets_the_same_explanation():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)

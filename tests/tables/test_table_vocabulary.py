@@ -57,6 +57,7 @@ def test_values_and_neighbours_are_those_of_the_raw_tables(explained):
             assert neighbour.values == pytest.approx(used(training[neighbour.row : neighbour.row + 1]))
 
 
+@pytest.mark.slow
 def test_shares_of_the_features_of_a_column_are_added(explained):
     clf, _, new, told = explained
     if not hasattr(told[0], "features"):
@@ -101,6 +102,7 @@ def test_only_what_decides_has_to_change():
     assert_readable(why.text)
 
 
+@pytest.mark.slow
 def test_missing_and_unseen_values_are_called_what_they_are():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
@@ -134,6 +136,7 @@ def credit():
     return clf, table
 
 
+@pytest.mark.slow
 def test_a_change_holds_values_that_its_columns_can_have(credit):
     clf, table = credit
     for i in range(8):
@@ -156,6 +159,7 @@ def test_a_change_of_a_number_has_its_sign_though_values_may_be_missing():
     assert all(np.sign(change.in_units) == np.sign(change.change) for change in numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [["age", "housing"], [0, 3]])
 def test_columns_of_the_table_can_be_held(credit, fixed):
     clf, table = credit
@@ -178,6 +182,7 @@ def test_a_range_is_of_numbers_or_dates(credit):
         clf.explain(table.iloc[0], ranges={"amount": ("much", None)})
 
 
+@pytest.mark.slow
 def test_no_change_of_a_table_on_lines_to_its_records_is_shorter(credit):
     clf, table = credit
     encoder, model = clf["columns"], clf["classifier"].model_

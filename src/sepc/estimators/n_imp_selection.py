@@ -178,7 +178,7 @@ class NImpPath:
         --------
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
-        >>> select_n_imp(X, y, candidates=[2]).refit(X, y).n_imp
+        >>> select_n_imp(X, y, candidates=[2], cv=2).refit(X, y).n_imp
         2
         """
         return clone(self.estimator).set_params(n_imp=self.best).fit(X, y)
@@ -189,7 +189,7 @@ class NImpPath:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> sorted(select_n_imp(*load_iris(return_X_y=True), candidates=[2]).to_dict())[:3]
+        >>> sorted(select_n_imp(*load_iris(return_X_y=True), candidates=[2], cv=2).to_dict())[:3]
         ['best', 'density_correlation', 'folds']
         """
         return {
@@ -293,7 +293,7 @@ def select_n_imp(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> path = select_n_imp(*load_iris(return_X_y=True), candidates=[0, 2, 0.1])
+    >>> path = select_n_imp(*load_iris(return_X_y=True), candidates=[0, 2, 0.1], cv=2)
     >>> path.candidates, path.best in path.candidates
     ((0, 2, 0.1), True)
     """

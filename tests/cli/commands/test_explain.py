@@ -52,6 +52,7 @@ class TestExplain:
 
 @pytest.mark.usefixtures("here")
 class TestFiles:
+    @pytest.mark.slow
     def test_each_form_has_a_row_for_each_record(self, here):
         for name in ("why.csv", "why.json", "why.jsonl", "why.txt"):
             assert do(f"explain model.sepc new.csv --row 9 2 4 -o {name}") == 0
@@ -74,6 +75,7 @@ class TestFiles:
         assert do("explain model.sepc few.csv") == 2
         assert "--row" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_file_is_written_whole_or_not_at_all(self, here):
         text = (here / "new.csv").read_text().splitlines(keepends=True)
         (here / "bad.csv").write_text("".join([*text[:3], "tall" + text[3][text[3].index(",") :]]))

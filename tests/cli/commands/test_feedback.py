@@ -26,6 +26,7 @@ class TestFeedback:
         new = sepc.load("new.sepc")
         assert new.predict(pa.table({"size": [9.0], "weight": [6.0], "colour": ["red"]})).tolist() == ["no"]
 
+    @pytest.mark.slow
     def test_feedback_without_wrong_verdicts_has_nothing_to_teach(self, here, capsys):
         Path("labelled.csv").write_text(as_csv([["0", "0", "green", "", "no"]]))
         assert do("feedback model.sepc labelled.csv --target label -o new.sepc") == 0
@@ -37,6 +38,7 @@ class TestFeedback:
         assert files(here) == {"labelled.csv"}
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("few_members")
     def test_an_ensemble_is_watched_by_label(self, capsys):
         Path("few.csv").write_text(as_csv(records(80)))
         assert do("fit few.csv --target label -o m.sepc --ensemble") == 0

@@ -119,6 +119,7 @@ class TestState:
         assert do("feedback model.sepc good0.csv --target y --state model.sepc") == 2
         assert "model.sepc" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_promise_by_a_column(self, capsys):
         found = told(capsys, "feedback site.sepc good0.csv --target y --labels all")
         assert {part["name"] for part in found["promise_drift"]["parts"]} <= {"north", "south"}
@@ -139,6 +140,7 @@ class TestForgetting:
         assert old < 0.2
         assert new > 0.75
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("line", "value"),
         [

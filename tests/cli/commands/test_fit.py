@@ -38,10 +38,12 @@ class TestFit:
         assert do("fit traps.csv --target label --drop number outcome -o m.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["findings"] == []
 
+    @pytest.mark.slow
     def test_results_on_training_rows_are_called_so(self, capsys):
         assert do("fit train.csv --target label -o m.sepc") == 0
         assert said(capsys.readouterr().out)["right-on-learned"].right[1] == 300
 
+    @pytest.mark.slow
     def test_a_test_file_counts_for_the_results(self, capsys):
         Path("test.csv").write_text(as_csv(records(50, seed=2)))
         assert do("fit train.csv --target label -o m.sepc --test test.csv --json") == 0
@@ -53,6 +55,7 @@ class TestFit:
         assert found["rows"] == 300
         assert sum(found["classes"].values()) == 300
 
+    @pytest.mark.slow
     def test_labels_that_were_never_learned_are_told(self, capsys):
         Path("test.csv").write_text(as_csv([[*row[:-1], "maybe"] for row in records(3)] + records(20)))
         assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
@@ -68,12 +71,14 @@ class TestFit:
 
 @pytest.mark.usefixtures("here")
 class TestComparisons:
+    @pytest.mark.slow
     def test_two_baselines_stand_beside_the_result(self, capsys):
         assert do("fit train.csv --target label --holdout 0.3 -o m.sepc") == 0
         told = capsys.readouterr().out
         baselines = said(told)["baselines"].baselines.split("; ")
         assert [said(one)["baseline"].right[1] for one in baselines] == [said(told)["right-on"].right[1]] * 2
 
+    @pytest.mark.slow
     def test_baselines_are_those_of_the_same_split(self, capsys):
         Path("test.csv").write_text(as_csv(records(50, seed=2)))
         assert do("fit train.csv --target label -o m.sepc --test test.csv --json") == 0
@@ -84,10 +89,12 @@ class TestComparisons:
         assert test["baselines"] == [result._asdict() for result in expected]
         assert test["log_loss"] > 0.0
 
+    @pytest.mark.slow
     def test_results_on_training_rows_have_no_baselines(self, capsys):
         assert do("fit train.csv --target label -o m.sepc --json") == 0
         assert "baselines" not in json.loads(capsys.readouterr().out)["test"]
 
+    @pytest.mark.slow
     def test_a_threshold_that_does_not_hold_is_told(self, capsys):
         # The labels of the test file have nothing to do with the values.
         rows = [[*row[:-1], "no" if i % 2 else "yes"] for i, row in enumerate(records(60, seed=2))]
@@ -109,6 +116,7 @@ class TestComparisons:
 
 @pytest.mark.usefixtures("here")
 class TestWhatIsDrawn:
+    @pytest.mark.slow
     def test_another_seed_holds_other_rows_back(self, capsys):
         models = []
         for seed in ("", "--random-state 0", "--random-state 1"):
@@ -119,15 +127,17 @@ class TestWhatIsDrawn:
         assert not np.array_equal(models[0], models[2])
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("few_members")
     def test_the_seed_is_that_of_an_ensemble(self, capsys):
         assert do("fit train.csv --target label --ensemble --random-state 7 -o m.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["parameters"]["random_state"] == 7
 
     @pytest.mark.slow
     def test_n_imp_can_be_chosen(self, capsys):
-        assert do("fit train.csv --target label --n-imp auto -o m.sepc") == 0
+        Path("few.csv").write_text(as_csv(records(120)))
+        assert do("fit few.csv --target label --n-imp auto -o m.sepc") == 0
         told = capsys.readouterr().out
-        data = pd.DataFrame(read("train.csv"))
+        data = pd.DataFrame(read("few.csv"))
         features = sepc.tables.TableEncoder().fit_transform(data.drop(columns="label"))
         path = sepc.select_n_imp(features, data.label)
         assert sepc.load("m.sepc")["classifier"].n_imp == said(told)["n-imp-tried"].best == path.best
@@ -151,6 +161,7 @@ def test_a_model_without_regions_says_why_and_can_be_reported_on(here, capsys):
 
 @pytest.mark.usefixtures("here")
 class TestWeights:
+    @pytest.mark.slow
     def test_a_weight_of_k_is_the_row_k_times(self, capsys):
         rows = records(120)
         weights = [str(k % 3) for k in range(120)]
@@ -182,6 +193,7 @@ class TestWeights:
         assert do(f"fit train.csv --target label -o m.sepc {options}") == code
         assert column in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_report_takes_them_and_a_test_file_need_not_have_them(self, capsys):
         rows = [[*row[:-1], "2", row[-1]] for row in records(90)]
         Path("weighted.csv").write_text(as_csv(rows, (*COLUMNS, "times", "label")))

@@ -33,6 +33,7 @@ class TestInspect:
         assert [(one.cost, one.given, one.true) for one in shown["cost"].all] == [(1, "yes", "no"), (8, "no", "yes")]
         assert shown["asking-cost"].costs == 0.5
 
+    @pytest.mark.slow
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):
         X, y = load_breast_cancer(return_X_y=True)
         clf = sepc.SEPClassifier().fit(X[::2], np.array(["ill\n", "well"])[y[::2]])

@@ -37,6 +37,7 @@ FIT = "fit fit.csv --target y --drop site -o model.sepc --max-error 0.1"
 
 @pytest.mark.usefixtures("patients")
 class TestFit:
+    @pytest.mark.slow
     @pytest.mark.parametrize("by", ["", " --by label", " --by region", " --by site"])
     def test_the_promise_is_made_from_rows_that_were_kept_back_and_predict_accepts_by_it(self, by, capsys):
         assert do(f"{FIT} --json{by}") == 0
@@ -53,6 +54,7 @@ class TestFit:
         assert all(("10 %" in row["promise"]) == (row["accepted"] == "true") for row in out)
         assert {"by-promise", "by-promise-of-parts"} & set(said(capsys.readouterr().err))
 
+    @pytest.mark.slow
     def test_calibration_rows_are_beside_those_held_back_and_another_share_is_another_number(self, capsys):
         assert do(f"{FIT} --json --holdout 0.2 --calibration 0.5") == 0
         told = json.loads(capsys.readouterr().out)
@@ -77,6 +79,7 @@ class TestFit:
         assert do("predict model.sepc new.csv -o out.csv") == 0
         assert "promise" not in read("out.csv")[0]
 
+    @pytest.mark.slow
     def test_min_trust_goes_before_the_promise(self, capsys):
         assert do(f"{FIT} --by label") == 0
         assert do("predict model.sepc new.csv -o out.csv --min-trust 0.99") == 0
@@ -103,6 +106,7 @@ class TestFit:
         train, cal = split_for_promise(data, 0.3, 0)
         assert not set(train.table["x"].to_pylist()) & set(cal.table["x"].to_pylist())
 
+    @pytest.mark.slow
     def test_each_row_has_the_same_chance_to_be_kept_back(self):
         chances = np.zeros(40)
         table = LabelledTable("a.csv", pa.table({"x": np.arange(40)}), np.array([0] * 30 + [1] * 8 + [2, 3]))
@@ -134,6 +138,7 @@ class TestFit:
         assert all(value in told for value in values)
         assert not Path("m.sepc").exists()
 
+    @pytest.mark.slow
     def test_the_column_of_the_promise_has_to_be_there(self, patients, capsys):
         assert do(f"{FIT} --by site") == 0
         patients[1200:].drop(columns=["y", "site"]).to_csv("short.csv", index=False)
@@ -150,6 +155,7 @@ class TestFit:
 
 @pytest.mark.usefixtures("patients")
 class TestPromise:
+    @pytest.mark.slow
     def test_it_is_that_of_python_and_the_model_keeps_it(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
         assert do("promise plain.sepc cal.csv --target y --max-error 0.1 --by label -o model.sepc") == 0
@@ -161,6 +167,7 @@ class TestPromise:
         assert sepc.load("plain.sepc").promise is None
         assert said(capsys.readouterr().out)["promise-by"].by == "label"
 
+    @pytest.mark.slow
     def test_it_renews_what_was_promised(self, capsys):
         assert do(f"{FIT} --by label --confidence 0.9") == 0
         capsys.readouterr()
@@ -175,6 +182,7 @@ class TestPromise:
         assert do("promise model.sepc cal.csv --target y --by all -o new2.sepc") == 0
         assert sepc.load("new2.sepc").promise.max_error == 0.1
 
+    @pytest.mark.slow
     def test_costs(self):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
         costs = "--costs ill well 5 --costs well ill 1 --max-cost 0.4"
@@ -197,6 +205,7 @@ class TestPromise:
         assert do("promise model.sepc cal.csv --target y") == 2
         assert "--max-error" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_nothing_is_written_where_nothing_can_be_promised(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
         assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 1
@@ -211,6 +220,7 @@ class TestPromise:
         assert do("promise plain.sepc fit.csv --target y") == 0
         assert said(capsys.readouterr().err)["promised-on-learned"].n == 700
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("line", "code", "value"),
         [

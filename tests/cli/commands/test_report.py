@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 class TestReport:
     @pytest.mark.parametrize("suffix", ["html", "md", "json"])
     def test_a_report_is_tested_with_rows_that_were_held_back(self, suffix, capsys):
-        assert do(f"report train.csv --target label -o out.{suffix} --title 'Big <or> small'") == 0
+        assert do(f"report train.csv --target label --max-records 5 -o out.{suffix} --title 'Big <or> small'") == 0
         shown = said(capsys.readouterr().err)
         n_fitted, n_tested = shown["fitted-and-tested"].n, shown["rows-drawn"].n
         assert n_fitted + n_tested == 300
@@ -29,7 +29,7 @@ class TestReport:
     def test_a_report_names_records_by_their_rows_in_the_file(self):
         rows = records(120)
         Path("numbered.csv").write_text(as_csv(rows))
-        assert do("report numbered.csv --target label -o r.json") == 0
+        assert do("report numbered.csv --target label --max-records 12 -o r.json") == 0
         content = json.loads(Path("r.json").read_text())
         told = content["records"]
         truth = [content["labels"][code] for code in told["truth"]]
@@ -40,7 +40,7 @@ class TestReport:
 
     def test_a_report_on_a_model_takes_all_rows(self):
         Path("test.csv").write_text(as_csv(records(50, seed=2)))
-        assert do("report test.csv --target label --model model.sepc -o out.json") == 0
+        assert do("report test.csv --target label --model model.sepc --max-records 2 -o out.json") == 0
         assert json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]["n_records"] == 50
 
     def test_so_many_verdicts_are_told_as_are_asked_for(self, capsys):
@@ -69,6 +69,7 @@ class TestReport:
             assert [near["row"] for near in told["neighbours"]] == [near["row"] for near in explained["neighbours"]]
             assert told["text"] == explained["text"]
 
+    @pytest.mark.usefixtures("few_members")
     def test_another_model_can_be_asked_for_and_tested_with_a_file(self, capsys):
         Path("few.csv").write_text(as_csv(records(40, seed=1)))
         Path("test.csv").write_text(as_csv(records(3, seed=2)))
@@ -91,7 +92,7 @@ class TestReport:
         assert files(here) == set()
 
     def test_a_report_to_pass_on_shows_no_training_record(self, capsys):
-        assert do("report train.csv --target label --no-training-rows -o out.json") == 0
+        assert do("report train.csv --target label --no-training-rows --max-records 8 -o out.json") == 0
         content = json.loads(Path("out.json").read_text(encoding="utf-8"))
         assert content["neighbours"] == {}
         assert not any(told["neighbours"] for told in content["verdicts"])
@@ -103,7 +104,7 @@ class TestReport:
             row[-1] = "no" if row[-1] == "yes" else "yes"
         Path("shifted.csv").write_text(as_csv(rows))
         for name in ("out.json", "out.html"):
-            assert do(f"report shifted.csv --target label --model model.sepc -o {name}") == 0
+            assert do(f"report shifted.csv --target label --model model.sepc --max-records 3 -o {name}") == 0
         content = json.loads(Path("out.json").read_text(encoding="utf-8"))
         told = capsys.readouterr().err
         first_screen = unescape(Path("out.html").read_text(encoding="utf-8").split("</section>")[0])

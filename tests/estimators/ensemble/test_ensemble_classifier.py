@@ -34,6 +34,7 @@ class TestBits:
         assert np.array_equal(again.out_of_fold_proba_, fitted.out_of_fold_proba_[order])
         assert same(again.assess(asked), fitted.assess(asked))
 
+    @pytest.mark.slow
     @examples(8)
     @given(classified_points())
     def test_the_order_of_rows_does_not_matter_with_ties_flats_and_label_noise(self, data):
@@ -45,6 +46,7 @@ class TestBits:
         assert np.array_equal(one.predict_proba(Z), two.predict_proba(Z))
         assert same(one.assess(Z), two.assess(Z))
 
+    @pytest.mark.slow
     def test_another_seed_makes_another_ensemble(self, data, fitted, asked):
         other = SEPEnsembleClassifier(n_estimators=6, random_state=1).fit(*data)
         assert not np.array_equal(other.predict_proba(asked), fitted.predict_proba(asked))
@@ -57,6 +59,7 @@ class TestBits:
         proba = np.vstack([fitted.predict_proba(z[None]) for z in asked])
         assert np.array_equal(fitted.predict_proba(asked), proba)
 
+    @pytest.mark.slow
     def test_float32_copies_of_whole_numbers_give_the_same_verdicts(self):
         rng = np.random.default_rng(0)
         X, Z = rng.integers(-20, 20, size=(60, 3)), rng.integers(-30, 30, size=(30, 3))
@@ -80,6 +83,7 @@ class TestHonestProbabilities:
         assert -np.log(honest[np.arange(len(X)), codes]).mean() > -np.log(seen).mean()
         assert np.mean(honest.argmax(axis=1) == codes) > 0.65
 
+    @pytest.mark.slow
     def test_labels_that_are_noise_are_not_foretold(self):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(150, 3)), rng.permutation(np.repeat([0, 1], 75))
@@ -144,6 +148,7 @@ class TestHardTrainingSets:
 
 
 class TestFrames:
+    @pytest.mark.slow
     def test_pandas_keeps_names_and_index(self, data, fitted, asked):
         X, y = pd.DataFrame(data[0], columns=["age", "height", "weight"]), data[1]
         clf = SEPEnsembleClassifier(n_estimators=6).fit(X, y)
@@ -157,6 +162,7 @@ class TestFrames:
         with pytest.raises(ValueError, match="feature names"):
             clf.predict(Z[["weight", "age", "height"]])
 
+    @pytest.mark.slow
     def test_polars(self, data, fitted, asked):
         X = pl.DataFrame(data[0], schema=["age", "height", "weight"])
         clf = SEPEnsembleClassifier(n_estimators=6).fit(X, data[1])
@@ -178,6 +184,7 @@ class TestWithScikitLearn:
         assert cross_val_predict(clone(small), X, y, cv=2, method="predict_proba").shape == (150, 3)
         assert CalibratedClassifierCV(small, cv=2).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.85
 
+    @pytest.mark.slow
     def test_pickle_before_and_after_it_was_asked(self, fitted, asked):
         before = fitted.assess(asked)
         for _ in range(2):
@@ -201,6 +208,7 @@ class TestWithScikitLearn:
         assert out == ""
         assert "ensemble: 2 of 2 " in err
 
+    @pytest.mark.slow
     def test_callbacks_see_the_fit_advance(self, data):
         pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
         seen = []
@@ -222,6 +230,7 @@ class TestWithScikitLearn:
         tasks = [("setup", "fit"), *[("done", "partition")] * 100, ("done", "fit"), ("teardown", "fit")]
         assert seen == [(event, SEPEnsembleClassifier, task) for event, task in tasks]
 
+    @pytest.mark.slow
     def test_interrupting_leaves_the_classifier_as_it_was(self, data, asked, monkeypatch):
         X, y = data
         clf = SEPEnsembleClassifier(n_estimators=2).fit(X, y)
@@ -261,6 +270,7 @@ class TestBadParameters:
         with raises("n-imp-value", n_imp=n_imp):
             SEPEnsembleClassifier(n_imp=n_imp).fit(*data)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("m", "size"), [(1, 1), (2, 2), (99, 3), (0.5, 2), (1e-9, 1), (1.0, 3), ("auto", 3)])
     def test_members_have_as_many_features_as_asked_for(self, data, m, size):
         clf = SEPEnsembleClassifier(n_estimators=1, max_features=m).fit(*data)

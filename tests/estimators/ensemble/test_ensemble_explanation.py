@@ -25,7 +25,10 @@ def split(name):
     return X[~out], y[~out], X[out]
 
 
-@pytest.fixture(scope="module", params=["vertebral_2c", "haberman", "overlapping"])
+@pytest.fixture(
+    scope="module",
+    params=[*(pytest.param(name, marks=pytest.mark.slow) for name in ("vertebral_2c", "haberman")), "overlapping"],
+)
 def told(request):
     """An ensemble, its training records, and what it says of all test records."""
     X, y, new = split(request.param)
@@ -166,6 +169,7 @@ class TestInWords:
 
 
 class TestExplain:
+    @pytest.mark.slow
     def test_log_odds_are_leaning_and_evidence(self, fitted, asked):
         a, proba = fitted.assess(asked), fitted.predict_proba(asked)
         for i in range(0, len(asked), 9):
@@ -201,6 +205,7 @@ class TestExplain:
         assert json.loads(json.dumps(why.to_dict()))["text"] == why.text == repr(why)
         assert why._repr_html_().startswith("<p>")
 
+    @pytest.mark.slow
     def test_the_change_has_the_label_it_promises(self, fitted, asked):
         for z in asked[::15]:
             found = fitted.explain(z).counterfactual

@@ -116,6 +116,7 @@ class TestVerdicts:
         assert few.to_frame().equals(fitted.assess(asked).to_frame())
         assert fitted.explain(x).text == text
 
+    @pytest.mark.slow
     def test_the_local_overlap_is_that_of_the_member_that_speaks_most_for_the_label(self):
         rng = np.random.default_rng(0)
         asked = rng.normal(size=(120, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 40, axis=0)

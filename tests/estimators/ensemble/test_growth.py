@@ -83,6 +83,7 @@ def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavil
             assert max(len(b.members) for b in part.partitions[0].blocks) < 0.6 * 160
 
 
+@pytest.mark.slow
 def test_several_members_take_turns_with_views_and_sizes():
     X, y = overlapping(n_classes=2, n=15, d=6)
     plans = [member.plan for member in SEPEnsembleClassifier(n_estimators=10).fit(X, y).model_.members]

@@ -59,6 +59,7 @@ class TestGrowth:
         member, *_ = of_one_member(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
         assert all(np.bincount(part.densities.codes).min() >= 2 for part in member.parts)
 
+    @pytest.mark.slow
     def test_tails_are_those_of_the_points(self, cut_clouds):
         assert {part.densities.degrees_of_freedom for part in of_one_member(*cut_clouds)[0].parts} == {
             max(OTHER_DEGREES_OF_FREEDOM)

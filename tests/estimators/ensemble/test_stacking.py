@@ -47,6 +47,7 @@ class TestStack:
         assert 1 < stack.weights.sum() < 5
         assert stack.posterior([prediction] * 5).max() < 0.9999
 
+    @pytest.mark.slow
     @examples(50)
     @given(opinions())
     def test_no_weight_is_negative(self, said):
@@ -100,6 +101,7 @@ class TestStack:
         assert stack.leaning.tolist() == [0.0] * 3
         assert 0.0 < stack.background.min() <= stack.background.max() < 1.0
 
+    @pytest.mark.slow
     @examples(50)
     @given(opinions())
     def test_probabilities_are_some_of_the_pool_and_some_of_the_classes(self, said):
@@ -210,6 +212,7 @@ class TestEnsemble:
         clf, X, _ = wdbc
         assert set(clf.assess(factor * X).refusals().tolist()) <= {"strange", "contested", "trust"}
 
+    @pytest.mark.slow
     def test_one_value_in_another_unit_is_enough_and_named(self, wdbc):
         clf, X, _ = wdbc
         spoilt = X[:20].copy()
@@ -232,6 +235,7 @@ class TestEnsemble:
         assert set(np.round(3 * a.stability, 9)) <= {0.0, 1.0, 2.0, 3.0}
         assert a.stability.mean() > 0.9
 
+    @pytest.mark.slow
     def test_a_label_is_contested_where_another_has_a_third_of_the_probability(self):
         X, y = load_iris(return_X_y=True)
         clf = SEPEnsembleClassifier(n_estimators=3).fit(X[:, :2], y)

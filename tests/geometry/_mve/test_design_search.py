@@ -36,6 +36,7 @@ def test_it_finds_the_same_ellipsoid(X, in_units):
     np.testing.assert_allclose(found.ellipsoid.center, searched.ellipsoid.center, atol=1e-5 * np.abs(X).max())
 
 
+@pytest.mark.slow
 def test_what_is_too_much_for_loops_is_searched_for():
     """So many points of a sphere carry its ellipsoid that the compiled loops leave it to LAPACK."""
     X = np.random.default_rng(0).standard_normal((300, 17))

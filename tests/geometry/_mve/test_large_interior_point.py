@@ -129,6 +129,7 @@ def frame(function, Q, u):
     return inverse, Z, g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 80])
 @pytest.mark.parametrize("background", [False, True])
 def test_large_frames_are_those_of_the_compiled_loops(n, background):
