@@ -98,11 +98,11 @@ def _bounds(n: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     A few records cannot show that densities are far from sure enough, nor that labels are hardly ever wrong: each is
     wrong with a probability of at least ``BEFOREHAND / (n + 2 * BEFOREHAND)``, times ``ENOUGH / n`` from there on. The
-    background is right as often as the largest class is.
+    background is right as often as the largest class is; more than half of a label it never is, or it would decide.
     """
     least_log_temperature = max(-1.0 - np.log(max(n / FEW_RECORDS, 1.0)), _LOW[0])
     least_error = BEFOREHAND / (n + 2.0 * BEFOREHAND) * min(1.0, ENOUGH / n)
-    least_share = min(least_error / max(1.0 - share.max(), least_error), float(expit(_HIGH[1])))
+    least_share = min(least_error / max(1.0 - share.max(), least_error), 0.5)
     return np.array([least_log_temperature, max(_LOW[1], float(logit(least_share)))]), np.array(_HIGH)
 
 

@@ -54,6 +54,7 @@ class TestInspect:
             "temperature": calibration.temperature,
             "correction": calibration.correction.tolist(),
             "slopes": None if calibration.linear is None else calibration.linear.slopes.tolist(),
+            "n_places": 0 if calibration.local is None else len(calibration.local.radii),
             "background": calibration.unexplained,
         }
 
