@@ -70,7 +70,7 @@ class TestFiles:
 def test_an_array_in_memory_loads_neither_dask_nor_torch():
     code = (
         "import sys, sepc; clf = sepc.SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]); "
-        "print({'dask', 'distributed', 'torch', 'cupy'} & set(sys.modules))"
+        "clf.assess([[3.0]]); print({'dask', 'distributed', 'torch', 'cupy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"

@@ -2,8 +2,6 @@
 
 import pickle
 import re
-import subprocess
-import sys
 
 import cloudpickle
 import dask
@@ -176,14 +174,6 @@ class TestLaziness:
         monkeypatch.setattr(Rules, "judge", lambda self, Z: n_judged.append(len(Z)) or judge(self, Z))
         dask.compute(a.label, a.region, a.counts)
         assert sorted(n_judged) == [0, 50, 50, 50]  # of no points for the types, and each chunk once
-
-    @pytest.mark.slow
-    def test_sepc_does_not_load_dask(self):
-        code = (
-            "import sys, sepc; clf = sepc.SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]); "
-            "clf.assess([[3.0]]); sys.exit('dask' in sys.modules)"
-        )
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 class TestDataFrames:
