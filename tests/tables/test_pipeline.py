@@ -100,7 +100,8 @@ def test_the_explanation_names_the_columns_that_make_a_record_strange():
     assert why.typicality == a.typicality[0]
     named = [(one.feature, one.value) for one in why.strange_features[:2]]
     assert named == [("color", "mauve"), ("sex", "neither")]
-    assert "color (mauve), sex (neither)" in why.text
+    assert "color (mauve), sex (neither)" in why.details
+    assert "mauve" in why.text
     assert why.missing.features == ("age",)
     one_gap = table.iloc[3].astype(object).to_dict() | {"age": None}
     why, a = clf.explain(one_gap), clf.assess(pd.DataFrame([one_gap]))

@@ -317,7 +317,7 @@ class SEPClassifier(TrustClassifier):
 
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
-        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
+        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names), self.promise)
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

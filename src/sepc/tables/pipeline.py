@@ -420,11 +420,13 @@ class TablePipeline(LinkedToSite, Pipeline):
         reason = "strange" if is_strange else found.reason
         columns = self._encoder.gaps(row)[0] if is_strange else ()
         typicality = typicality if found.typicality is None else min(found.typicality, typicality)
+        acceptance = found.acceptance._replace(refusal="strange") if is_strange else found.acceptance
+        found = replace(found, reason=reason, typicality=typicality, acceptance=acceptance)
         if isinstance(found, EnsembleExplanation):
-            return replace(found, reason=reason, typicality=typicality, strangest_to=(*columns, *found.strangest_to))
+            return replace(found, strangest_to=(*columns, *found.strangest_to))
         others = (share for share in found.strange_features if share.feature not in columns)
         strange = (*vocabulary.gaps(columns), *others)
-        return replace(found, reason=reason, typicality=typicality, strange_features=strange)
+        return replace(found, strange_features=strange)
 
     @property
     def landscape_(self) -> Any:
