@@ -24,11 +24,13 @@ _MOST_COLUMNS, _ALIKE = 3, 0.9
 _FOUND: "WeakKeyDictionary[PartitionModel, dict[tuple[str, ...], dict[str, str]]]" = WeakKeyDictionary()
 
 
-def region_words(model: PartitionModel, vocabulary: Vocabulary) -> dict[str, str]:
+def region_words(model: PartitionModel, vocabulary: Vocabulary | None = None) -> dict[str, str]:
     """Return the description of each region by its name, and by that of the component it belongs to.
 
-    A description may be empty: then nothing sets the region apart. They are kept with the model.
+    A description may be empty: then nothing sets the region apart. They are kept with the model. `vocabulary` has the
+    columns, by default the features.
     """
+    vocabulary = vocabulary or Vocabulary(model.features)
     of_model = _FOUND.setdefault(model, {})
     names = tuple(word.name for word in vocabulary.words)
     if names not in of_model:
