@@ -82,7 +82,7 @@ class ColumnEvidence(NamedTuple):
         if not known:
             return value
         if known[0][1].share is not None:
-            return f"{value} ({', '.join(f'{usual.in_words()} of {name}' for name, usual in known)})"
+            return f"{value} (as in {' and '.join(f'{usual.in_words()} of {name}' for name, usual in known)})"
         usually = "usually " if is_first else ""
         return f"{value} ({usually}{', '.join(f'{usual.in_words()} for {name}' for name, usual in known)})"
 
@@ -186,8 +186,8 @@ def chain_terms(
     `log_odds` turns logarithms of the joint densities of the classes, shape (..., n_classes), into v. The mean is over
     at most `most_orders` orders.
     """
-    known = np.flatnonzero(densities.known_of(point))
-    features = [np.intersect1d(own, known) for own in columns]
+    known = densities.known_of(point)
+    features = [own[known[own]] for own in columns]
     live = np.array([k for k, own in enumerate(features) if len(own)], dtype=np.int64)
     terms = np.zeros(len(columns))
     if not len(live):
@@ -231,7 +231,9 @@ def _orders(n: int, most: int, size: int) -> Iterator[IntArray]:
 
 def _sums(values: NDArray[Any]) -> NDArray[Any]:
     """Return the sums of the first 0, 1, ... entries along the second axis."""
-    return np.asarray(np.cumsum(np.insert(values, 0, 0, axis=1), axis=1))
+    out = np.zeros((values.shape[0], values.shape[1] + 1, *values.shape[2:]), dtype=values.dtype)
+    np.cumsum(values, axis=1, out=out[:, 1:])
+    return out
 
 
 def _prefixes(covariances: FloatArray, away: FloatArray, orders: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:

@@ -283,11 +283,14 @@ class Explanation(TextExplanation):
     def _evidence_without_columns(self) -> str:
         """Return a sentence on the evidence where no column is named; empty if there is nothing special to say."""
         if self.shares:
-            few = "Few training records are near: the label is little more than the more frequent one."
-            return few if self.shares[0].is_background else ""
+            best = self.shares[0]
+            if best.is_background:
+                return "Few training records are near: the label is little more than the more frequent one."
+            alike = best.in_words(description=self.descriptions.get(best.region, ""))
+            return f"No single value decides: as a whole it is most like {alike}."
         if not self.regions:
             return f"It is the label of {self._nearest_record}: the model has no region here."
-        return self._counts()
+        return self._counts("nearest region" if self.rule == Rule.R3.name else "region that decides")
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences of the details."""
@@ -399,10 +402,10 @@ class Explanation(TextExplanation):
             return listed([note.region for note in self.regions])
         return self._named(self.region)
 
-    def _counts(self) -> str:
+    def _counts(self, what: str = "region that decides") -> str:
         own, others = self.counts.values()
         return (
-            f"The region that decides, {self._deciding}, holds {own} {self.counted} {plural('record', own)} of "
+            f"The {what}, {self._deciding}, holds {own} {self.counted} {plural('record', own)} of "
             f"{self.label} and {others} of other labels."
         )
 
