@@ -59,7 +59,7 @@ def test_a_named_column_moves_the_trust_as_stated(cancer, fitted, kind):
     X, y = cancer
     clf = fitted if kind == "one" else SEPEnsembleClassifier(n_estimators=4).fit(X[::2], y[::2])
     n_named = 0
-    for i in range(1, 80, 8):
+    for i in range(1, 50, 8):
         why = clf.explain(X.iloc[i])
         k = clf.classes_.tolist().index(why.label)
         for sign in (1, -1):

@@ -102,7 +102,9 @@ class Voice(NamedTuple):
     @property
     def place(self) -> str:
         """The region that it likens the point to, in words."""
-        several = f"{self.n_regions} regions read as one, {self.region},"
+        if self.region.endswith("@"):
+            return f"records outside every region ({self.region.removesuffix('@')})"
+        several = f"{self.n_regions} regions read as one ({self.region.removesuffix('+')})"
         return f"region {self.region}" if self.n_regions == 1 else several
 
     @property
