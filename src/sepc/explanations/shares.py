@@ -70,8 +70,8 @@ class RegionShare(NamedTuple):
         about = f" with {description}" if description else ""
         if self.region.endswith("@"):
             return f"{many(self.records, 'record')} of {self.label} outside every region{about and f' ({about[6:]})'}"
-        name = self.region.removesuffix("+")
-        name += f" and {many(self.n_regions - 1, 'region')} like it" if self.n_regions > 1 else ""
+        name = f"region {self.region.removesuffix('+')}"
+        name += f" and {self.n_regions - 1} like it" if self.n_regions > 1 else ""
         return f"{name} ({many(self.records, 'record')}{about})"
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.errors import InputError
-from sepc.common.text import in_words, listed, many, percent, plural, shortened
+from sepc.common.text import in_words, listed, many, percent, shortened
 from sepc.explanations.evidence import COUNTS, ColumnEvidence, Evidence
 from sepc.explanations.notes import MissingNote, PolicyNote
 from sepc.explanations.usual_values import rounded
@@ -119,7 +119,8 @@ class Told(NamedTuple):
             return Advice.look_again
         if self.acceptance.refusal is None:
             return Advice.ask if self.doubt in (Doubt.outside, Doubt.unconfirmed) else Advice.accept
-        return Advice.look_again if self.missing is not None and self.missing.helps else Advice.ask
+        by_trust = self.policy is None or self.policy.costs is None
+        return Advice.look_again if self.missing is not None and self.missing.helps and by_trust else Advice.ask
 
     def sentences(self) -> Iterator[str]:
         """Yield up to four sentences; empty ones are dropped."""
@@ -153,9 +154,8 @@ class Told(NamedTuple):
         against = self.evidence.named(-1.0)
         match self.doubt:
             case Doubt.no_values:
-                return (
-                    "All its values are missing: the label is only the most frequent one, or the one that costs least."
-                )
+                which = "is most frequent" if self.policy is None or self.policy.costs is None else "costs least"
+                return f"All its values are missing: the label is only the one that {which}."
             case Doubt.strange:
                 return self._strange()
             case Doubt.contested:
@@ -165,12 +165,7 @@ class Told(NamedTuple):
                 share = percent(self.evidence.rival_probability)
                 return f"The label is contested: {self.evidence.rival} has a probability of {share}{why}."
             case Doubt.missing:
-                assert self.missing is not None
-                n = len(self.missing.features)
-                return (
-                    f"Of {many(self.missing.n_features, 'value')} {n} {'are' if n > 1 else 'is'} missing "
-                    f"({shortened(self.missing.features, 5)})."
-                )
+                return self._missing()
             case Doubt.unconfirmed:
                 return "No record confirms the label there: only those that shaped the region have it."
             case Doubt.outside if not self.has_trust:
@@ -184,6 +179,14 @@ class Told(NamedTuple):
             case Doubt.against:
                 return f"The main evidence against it: {self._values(against[:2])}."
         return ""
+
+    def _missing(self) -> str:
+        assert self.missing is not None
+        n = len(self.missing.features)
+        told = f"{n} of {many(self.missing.n_features, 'value')} {'are' if n > 1 else 'is'} missing"
+        hardly = self.missing.expected_trust is not None and not self.missing.helps
+        rest = f"; {'they' if n > 1 else 'it'} would hardly change the trust" if hardly else ""
+        return f"{told} ({shortened(self.missing.features, 5)}){rest}."
 
     def _strange(self) -> str:
         """Return a sentence on the most unusual values of a strange record."""
@@ -202,11 +205,6 @@ class Told(NamedTuple):
         least = self.acceptance.min_trust
         if least is None:
             return "Accept it if the promise for its group allows it."
-        hardly = self.doubt == Doubt.missing and self.missing is not None and not self.missing.helps
-        if hardly and self.missing is not None and self.missing.expected_trust is not None:
-            return (
-                f"Accept it: the missing {plural('value', len(self.missing.features))} would hardly change the trust."
-            )
         if self.policy is not None and self.policy.costs is not None and least == 0.0:
             asked = self.policy.asking is not None
             return f"Accept it: {'to ask a person' if asked else 'another label'} can be expected to cost no less."
@@ -214,7 +212,7 @@ class Told(NamedTuple):
 
     def _look_again(self) -> str:
         if self.doubt == Doubt.strange:
-            return self._measure_again()
+            return self._check_again()
         assert self.missing is not None
         if self.doubt == Doubt.no_values:
             return "Ask for the values before you use it."
@@ -223,7 +221,7 @@ class Told(NamedTuple):
             one, trust = "the missing values", self.missing.expected_trust
         return f"Ask for {one}: a trust of {percent(trust or 0.0)} could then be expected."
 
-    def _measure_again(self) -> str:
+    def _check_again(self) -> str:
         by_name = {c.column: c for c in self.evidence.columns}
         found = by_name.get(self.unusual[0]) if self.unusual else None
         if found is None:
@@ -234,7 +232,7 @@ class Told(NamedTuple):
                 usual is not None and usual.share == 0.0 and (found.rival_usual is None or not found.rival_usual.share)
             )
             how = "is not usual" if not never else f"does not occur with {self.label} or {self.evidence.rival}"
-            return f"Check {found.column}: {in_words(value)} {how}."
+            return f"Check {found.column} again: {in_words(value)} {how}."
         others = [one for one in (usual, found.rival_usual) if one is not None]
         low, high = min(float(one.low) for one in others), max(float(one.high) for one in others)  # type: ignore[arg-type]
         middle = float(usual.middle)  # type: ignore[arg-type]
@@ -246,10 +244,10 @@ class Told(NamedTuple):
             how = f"does not go with the other values, which make {rounded(self.expected)} expected"
         else:
             how = f"is within the usual {rounded(low)} to {rounded(high)}, but not with these other values"
-        return f"Measure {found.column} again: {in_words(value)} {how}."
+        return f"Check {found.column} again: {in_words(value)} {how}."
 
     def _ask(self) -> str:
-        first = self.evidence.named(-1.0)
+        first = self.evidence.named(-1.0) if self.doubt in (Doubt.contested, Doubt.against) else ()
         check = f", and check {first[0].column} first" if first else ""
         match self.acceptance.refusal:
             case "cost":
