@@ -295,7 +295,8 @@
     const most = Math.max(...found.map((one) => Math.abs(one.contribution)), 1e-9);
     const codes = [records.label[record], labels.indexOf(rival)];
     const bars = found.map((one) => {
-      const usual = one.usual.every(Boolean) ? ` (${one.usual[0]} of ${labels[codes[0]]}, ${one.usual[1]} of ${rival})` : "";
+      const [usually, of] = one.strip ? ["usually ", "for"] : ["as in ", "of"];
+      const usual = one.usual.every(Boolean) ? ` (${usually}${one.usual[0]} ${of} ${labels[codes[0]]}, ${one.usual[1]} ${of} ${rival})` : "";
       const words = [text(one.column), one.value === null ? "" : ` ${short(one.value)}${usual}`];
       const amount = `${one.contribution < 0 ? "−" : "+"}${Math.abs(one.contribution).toFixed(2)}`;
       const line = bar(words, Math.abs(one.contribution) / most, amount);
