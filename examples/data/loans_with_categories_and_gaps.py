@@ -29,13 +29,15 @@ print(f"\nRight on new loans: {clf.score(X_new, y_new):.3f}; always 'repaid': {(
 # %%
 # One verdict in the values of the table
 # --------------------------------------
-# The explanation names what speaks for the label and for its rival, what parts the two, the nearest loans,
-# and what would have to change. ``fixed`` keeps a change away from what nobody can change.
+# The text says what speaks for the label, beside what is usual for each, the strongest doubt, and what to do. The
+# details name the regions behind the trust, the nearest loans, and what would have to change; ``fixed`` keeps a change
+# away from what nobody can change.
 
 a = clf.assess(X_new)
 loan = X_new.iloc[int((a.trust * (a.label == "default")).argmax())]
 print(loan.to_string(), "\n")
-print(fill(clf.explain(loan, fixed=["age", "opened"]).text, 100))
+why = clf.explain(loan, fixed=["age", "opened"])
+print(fill(why.text, 100), fill(why.details, 100), sep="\n\n")
 
 # %%
 # Where a missing value goes

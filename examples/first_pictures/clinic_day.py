@@ -59,7 +59,7 @@ def hint(name, reason):
     e = clf.explain(today.loc[name])
     if reason == "strange":
         return "check " + ", ".join(f.feature for f in e.strange_features[:2])
-    return f"{e.against.rival_label} has {1 - e.trust:.0%}"
+    return f"{e.evidence.rival} has {1 - e.trust:.0%}"
 
 
 table = a.to_frame()[["label", "trust", "typicality"]].round(3)

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 import sepc
 from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.common.text import percent
 from sepc.explanations.shares import feature_terms
 from sepc.tables import TableEncoder
 
@@ -125,10 +126,11 @@ class TestTables:
         table, y = self.table()
         clf = make_table_pipeline().fit(table, y)
         told = clf.explain(pd.DataFrame({"age": [36.0], "housing": ["rent"]}))
-        term = next(t for t in told.against.terms if t.feature == "housing")
-        assert (term.value, term.term > 0) == ("rent", told.label == 1)
-        assert term.share > 0.5 > 0.1 > term.rival_share
-        assert f"housing (rent: {100 * term.share:.1f} %" in told.text
+        column = next(c for c in told.evidence.columns if c.column == "housing")
+        assert (column.value, column.contribution > 0) == ("rent", told.label == 1)
+        assert column.usual.share > 0.5 > 0.1 > column.rival_usual.share
+        assert (column.usual.middle, column.rival_usual.middle) == ("rent", "own")
+        assert f"housing is rent (as in {percent(column.usual.share)} " in told.text
 
     def test_terms_add_up_to_the_log_odds(self, groups):
         clf, X, _ = groups

@@ -47,14 +47,9 @@ def test_explanations_add_up(clf):
     for x in records(5, 2)[0]:
         for asked in (x, np.where(np.arange(len(x)) == 1, np.nan, x)):
             why = clf.explain(asked)
-            parting = why.against
-            terms = sum(term.term for term in parting.terms)
-            assert terms + parting.size_and_width == pytest.approx(parting.log_odds, abs=1e-9)
-            own, rival = (
-                next(one.share for one in why.shares if one.region == region and one.label == label)
-                for region, label in ((parting.region, why.label), (parting.rival_region, parting.rival_label))
-            )
-            assert np.log(own / rival) == pytest.approx(parting.log_odds + parting.calibration, abs=1e-9)
+            assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
+            odds = np.log(why.trust / why.evidence.rival_probability)
+            assert odds == pytest.approx(why.evidence.log_odds, abs=1e-9)
             assert sum(one.share for one in why.shares if one.label == why.label) == pytest.approx(why.trust)
             assert clf.predict([list(why.counterfactual.point.values())])[0] == why.counterfactual.label
 

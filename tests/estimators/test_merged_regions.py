@@ -184,7 +184,8 @@ class TestNames:
         label = best.label
         assert (best.region, best.records) == (f"{label}#1+", np.count_nonzero(y == label))
         assert best.n_regions == len(joined.model_.regions_by_component()["ab".index(label)])
-        assert re.search(rf"{label}#1\+ \({best.records} \D+ {best.n_regions} ", str(why))
+        assert best.in_words(description=why.descriptions[best.region]) in why.details
+        assert re.search(rf"{label}#1 and {best.n_regions - 1} \D+ \({best.records} ", why.details)
         assert joined.assess(X[:1]).main_region.tolist() == [best.region]
 
 

@@ -193,8 +193,8 @@ class TestExplanations:
                     continue
                 why = clf.explain(row)
                 assert sum(s.share for s in why.shares if s.label == why.label) == pytest.approx(why.trust, abs=1e-9)
-                terms = sum(term.term for term in why.against.terms)
-                assert terms + why.against.size_and_width == pytest.approx(why.against.log_odds, abs=1e-8)
+                assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
+                assert all(c.contribution == 0.0 for c in why.evidence.columns if c.value is None)
                 assert (why.regions, why.features) == ((), ())
 
     @pytest.mark.slow
@@ -379,7 +379,8 @@ class TestTables:
         table, _, pays = self.make(0)
         clf = sepc.make_table_pipeline().fit(table, pays)
         why = clf.explain(table[table.income.isna()].iloc[[0]])
-        assert {term.feature for term in why.against.terms} == {"age", "that income is missing"}
+        assert {c.column: c.value for c in why.evidence.columns}["income"] is None
+        assert next(c.contribution for c in why.evidence.columns if c.column == "income") != 0.0
 
     @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
     def test_columns_of_pandas_own_types_may_have_no_value_in_a_batch(self, dtype):

@@ -110,8 +110,7 @@ class TestConsumers:
     def test_explanations_add_up_and_changes_lead_to_the_other_label(self, fitted, new):
         x = new[0][0]
         found = fitted.explain(x)
-        main = found.against
-        assert main.size_and_width + sum(t.term for t in main.terms) == pytest.approx(main.log_odds)
+        assert found.table()["contribution"].sum() == pytest.approx(found.evidence.log_odds, abs=1e-9)
         changed = np.array(list(found.counterfactual.point.values()))
         assert fitted.predict(changed[None])[0] == found.counterfactual.label != found.label
 

@@ -171,9 +171,11 @@ def test_an_explanation_adds_up_and_tells_what_was_stated(clf, cancer):
         shares, costs = list(why.policy.sentences(why.label))[:2]
         assert "benign 95 %, malignant 5 %" in shares
         assert f" {why.policy.costs[why.label]:.3g}, " in costs
-        assert shares in why.text
-        assert costs in why.text
+        assert shares in why.details
+        assert costs in why.details
         assert_readable(why.text)
+        assert_readable(why.details)
+        assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
         if isinstance(other, SEPClassifier):
             assert sum(one.share for one in why.shares if one.label == why.label) == pytest.approx(why.trust)
         else:
@@ -246,7 +248,7 @@ def test_a_table_pipeline_has_the_same():
     assert other.predict_or_abstain(table[200:]).tolist() == given.tolist()
     assert None in given
     why = other.explain(table.iloc[200])
-    assert all(sentence in why.text for sentence in why.policy.sentences(why.label))
+    assert all(sentence in why.details for sentence in why.policy.sentences(why.label))
     assert clf.predict(table[200:]).tolist() != other.predict(table[200:]).tolist()
 
 

@@ -89,7 +89,7 @@ class TestLimits:
             assert held.distance > free.distance
         why = clf.explain(x, fixed="x0")
         assert "x0" in why.limits
-        assert why.limits in why.text
+        assert why.limits in why.details
 
     def test_a_range_is_kept(self, plane):
         clf, x = plane

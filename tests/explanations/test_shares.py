@@ -18,7 +18,9 @@ from texts import assert_readable, only_with, sentences
 
 from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
-from sepc.explanations.shares import BACKGROUND, MainEvidence, feature_terms
+from sepc.explanations.evidence import BACKGROUND_ROW, COUNTS, LABEL_CORRECTION
+from sepc.explanations.shares import BACKGROUND, feature_terms
+from sepc.explanations.short_text import Advice, Doubt
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
 
@@ -34,24 +36,23 @@ def shares_of(why, label):
 
 
 def assert_sums(why):
-    """Check all that shares and terms promise of their sums."""
-    own, rival = shares_of(why, why.label), shares_of(why, why.against.rival_label)
+    """Check all that shares and contributions promise of their sums."""
+    evidence = why.evidence
+    own, rival = shares_of(why, why.label), shares_of(why, evidence.rival)
     assert [*own, *rival] == list(why.shares)
     assert sum(one.share for one in own) == pytest.approx(why.trust, abs=1e-12)
+    assert sum(one.share for one in rival) == pytest.approx(evidence.rival_probability, abs=1e-12)
     for lines in (own, rival):
         assert [one.share for one in lines] == sorted((one.share for one in lines), reverse=True)
-    best, against = (next(one for one in lines if one.region != BACKGROUND) for lines in (own, rival))
-    parting = why.against
-    # Shares that are next to nothing may all be 0.
-    assert best.share in (0.0, next(one.share for one in own if one.region == parting.region))
-    assert against.share in (0.0, next(one.share for one in rival if one.region == parting.rival_region))
-    terms = [parting.size_and_width, *(term.term for term in parting.terms)]
-    assert sum(terms) == pytest.approx(parting.log_odds, rel=1e-9, abs=1e-12 * sum(map(abs, terms)))
-    sizes = [abs(term.term) for term in parting.terms]
+    parts = [*(one.contribution for one in evidence.columns), *evidence.others.values()]
+    assert sum(parts) == pytest.approx(evidence.log_odds, abs=1e-9)
+    assert why.table()["contribution"].sum() == pytest.approx(evidence.log_odds, abs=1e-9)
+    sizes = [abs(one.contribution) for one in evidence.columns]
     assert sizes == sorted(sizes, reverse=True)
-    if best.share > 1e-250 and against.share > 1e-250:
-        whole = parting.log_odds + parting.calibration
-        assert np.log(best.share / against.share) == pytest.approx(whole, rel=1e-9, abs=1e-9)
+    if evidence.rival_probability > 1e-250:
+        assert np.log(why.trust / evidence.rival_probability) == pytest.approx(evidence.log_odds, abs=1e-9)
+    assert 2 <= len([one for one in why.told.sentences() if one]) <= 4
+    assert_readable(why.text)
 
 
 def sizes_by_region(clf):
@@ -72,13 +73,13 @@ def sizes_by_region(clf):
 def assert_speaks_for_its_label(why, clf):
     """Check that each region is one of the label that it is named for, that none is left, and all records of it."""
     sizes, n = sizes_by_region(clf), int(clf.class_count_.sum())
-    for label in (why.label, why.against.rival_label):
+    for label in (why.label, why.evidence.rival):
         named = {one.region: one.records for one in shares_of(why, label)}
         assert named.pop(BACKGROUND, n) == n
         assert named.keys() == sizes[str(label)].keys()
         # After EM iterations a record belongs to several regions in part.
         assert abs(sum(named.values()) - sum(sizes[str(label)].values())) <= len(named)
-    assert why.label != why.against.rival_label
+    assert why.label != why.evidence.rival
 
 
 @every_set
@@ -98,7 +99,7 @@ def test_shares_add_up_to_the_trust_and_terms_to_the_log_odds_on_every_set(path)
         assert_sums(why)
         assert_speaks_for_its_label(why, model)
         if not is_numbers:
-            assert {term.feature for term in why.against.terms} <= set(X.columns)
+            assert {one.column for one in why.evidence.columns} <= set(X.columns)
 
 
 @pytest.mark.parametrize("trust", ["local", "raw"])
@@ -113,10 +114,8 @@ def test_no_region_is_cited_that_speaks_the_other_way(name, trust):
         assert_speaks_for_its_label(why, clf)
         assert any(one.region == BACKGROUND for one in why.shares) is (trust == "local")
         if trust == "raw":
-            assert why.against.calibration == 0.0
-        if not why.shares[0].is_background:
-            assert why.against.region == why.shares[0].region
-            assert why.against.in_words() in why.text
+            assert why.evidence.others[LABEL_CORRECTION] == pytest.approx(0.0, abs=1e-9)
+            assert why.evidence.others[BACKGROUND_ROW] == 0.0
 
 
 @pytest.mark.parametrize("trust", ["local", "raw"])
@@ -127,7 +126,7 @@ def test_shares_of_the_rival_are_its_probability(n_classes, trust):
     for x, proba in zip(asked[:20], clf.predict_proba(asked[:20]), strict=True):
         why = clf.explain(x)
         rival = clf.classes_[np.argsort(proba, kind="stable")[-2]]
-        assert why.against.rival_label == rival
+        assert why.evidence.rival == rival
         assert sum(one.share for one in shares_of(why, rival)) == pytest.approx(np.sort(proba)[-2], abs=1e-12)
 
 
@@ -150,22 +149,6 @@ def test_shares_are_those_of_the_densities_and_the_background():
         assert one.share == pytest.approx((1.0 - b) * by_label[one.label] * part)
 
 
-def test_terms_are_the_squared_distances_feature_by_feature():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    clf = SEPClassifier().fit(X[::2], y[::2])
-    densities, names = clf.model_.densities, clf.model_.region_names()
-    for i in range(1, 150, 10):
-        why = clf.explain(X.iloc[i])
-        z = clf.model_.units(X.iloc[i].to_numpy())
-        tails, df = [], densities.degrees_of_freedom
-        for region in (why.against.region, why.against.rival_region):
-            center, frame = densities.frame(names.index(region))
-            squares = (z - center) * (frame @ frame.T @ (z - center))
-            tails.append(-0.5 * (df + 4) * np.log1p(squares.sum() / df) * squares / squares.sum())
-        expected = dict(zip(X.columns, tails[0] - tails[1], strict=True))
-        assert {term.feature: term.term for term in why.against.terms} == pytest.approx(expected)
-
-
 def test_terms_of_a_raw_table_are_those_of_its_columns():
     table, labels = patients()
     with warnings.catch_warnings():
@@ -173,7 +156,7 @@ def test_terms_of_a_raw_table_are_those_of_its_columns():
         clf = make_table_pipeline(SEPClassifier()).fit(table, labels)
         why = clf.explain(table.iloc[5])
     assert_sums(why)
-    assert {term.feature for term in why.against.terms} == {"age", "color", "smoker", "weight", "joined", "sex"}
+    assert {one.column for one in why.evidence.columns} == {"age", "color", "smoker", "weight", "joined", "sex"}
 
 
 def test_where_the_rule_of_the_paper_says_otherwise_the_text_says_so():
@@ -207,24 +190,25 @@ def test_records_are_those_of_the_partition_with_and_without_training_rows(n_cla
 def test_readings_that_count_have_no_shares(cancer, trust):
     X, y = cancer
     why = SEPClassifier(trust=trust).fit(X[::2], y[::2]).explain(1000.0 * X.iloc[1])
-    assert (why.shares, why.against, why.strange_features) == ((), None, ())
+    assert (why.shares, why.strange_features) == ((), ())
+    assert {one.contribution for one in why.evidence.columns} == {None}
+    assert why.evidence.others == {COUNTS: pytest.approx(why.evidence.log_odds)}
     assert (why.typicality, why.stability, why.n_partitions) == (None, None, 0)
-    assert why.region in why.text
+    assert why.region.removeprefix("~") in why.text
 
 
 def test_who_speaks_is_told_with_shares_and_records(cancer, fitted):
     X, _ = cancer
     for i in range(1, 60, 6):
         why = fitted.explain(X.iloc[i])
-        verdict, against = sentences(why)[:2]
-        assert f" {why.label} " in verdict
-        assert percent(why.trust) in verdict
-        rival = why.against.rival_label
-        assert f" {rival} " in against
-        assert percent(sum(one.share for one in shares_of(why, rival))) in against
-        assert f"{why.shares[0].region} ({why.shares[0].records} " in why.text
-        assert f" {why.rule} " in why.text
-        assert_readable(why.text)
+        trust, rival = sentences(why)[:2]
+        assert percent(why.trust) in trust
+        assert f" {why.evidence.rival} " in rival
+        assert percent(why.evidence.rival_probability) in rival
+        first = why.shares[0]
+        assert first.in_words(description=why.descriptions[first.region]) in trust
+        assert f" {why.rule} " in why.details
+        assert_readable(why.details)
 
 
 def test_a_contested_label_is_told_with_the_share_of_its_rival(cancer, fitted):
@@ -232,10 +216,10 @@ def test_a_contested_label_is_told_with_the_share_of_its_rival(cancer, fitted):
     rows = np.flatnonzero(fitted.assess(X).contested)
     for i in rows[:5]:
         why = fitted.explain(X.iloc[i])
-        share = sum(one.share for one in shares_of(why, why.against.rival_label))
+        share = sum(one.share for one in shares_of(why, why.evidence.rival))
         assert share >= 1.0 / 3.0
-        told = [one for one in sentences(why) if f" {why.against.rival_label} " in one and percent(share) in one]
-        assert len(told) == 2  # of the strongest rival, and of what is contested
+        assert (why.doubt, why.advice) == (Doubt.contested, Advice.ask)
+        assert percent(share) in why.text
 
 
 def test_a_strange_record_is_told_with_what_makes_it_strange():
@@ -252,7 +236,9 @@ def test_a_strange_record_is_told_with_what_makes_it_strange():
     assert 0.9 < first.share <= 1.0
     assert "weight (40; " in only_with(why, reason="inside")[0]
     assert why.shares[0].region == BACKGROUND
-    assert why.against.in_words() not in why.text
+    assert (why.doubt, why.advice) == (Doubt.strange, Advice.look_again)
+    assert len(list(why.told.sentences())) == 3
+    assert " 40 " in why.text
     ordinary = clf.explain(X.iloc[0])
     assert (ordinary.reason == "strange", ordinary.strange_features) == (False, ())
 
@@ -265,7 +251,9 @@ def test_what_makes_a_raw_record_strange_is_told_in_its_columns():
         why = clf.explain({**table.iloc[3].to_dict(), "weight": "4000"})
     assert why.reason == "strange"
     assert why.strange_features[0].feature == "weight"
-    assert "weight (4000; " in why.text
+    assert "weight (4000; " in why.details
+    assert " weight " in why.text
+    assert " 4000 " in why.text
     assert {f.feature for f in why.strange_features} <= set(table.columns)
 
 
@@ -287,29 +275,10 @@ def test_all_of_it_is_ready_for_json(cancer, fitted):
         why = fitted.explain(x)
         told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
         assert told["shares"] == [one._asdict() for one in why.shares]
-        assert told["against"]["terms"][0] == why.against.terms[0]._asdict()
+        assert told["evidence"]["columns"][0]["contribution"] == why.evidence.columns[0].contribution
+        assert (told["text"], told["details"], told["doubt"]) == (why.text, why.details, why.doubt)
         assert [f["feature"] for f in told["strange_features"]] == [f.feature for f in why.strange_features]
         assert (told["typicality"], told["stability"]) == (why.typicality, why.stability)
-
-
-def test_nothing_parts_two_regions_that_are_the_same():
-    same = MainEvidence("a#1", "b#1", "b", 0.0, 0.0, (), 0.0)
-    assert "a#1" in same.in_words()
-    assert "b#1" in same.in_words()
-    assert "(" not in same.in_words()
-
-
-@pytest.mark.parametrize("trust", ["local", "raw"])
-def test_many_records_have_the_terms_of_their_explanations(trust):
-    X, y = load_iris(return_X_y=True)
-    clf = SEPClassifier(trust=trust).fit(X[::2], y[::2])
-    asked = X[1:50:4]
-    proba = clf.predict_proba(asked)
-    label, rival = np.argsort(-proba, axis=1)[:, :2].T
-    found = feature_terms(clf.model_.densities, clf.model_.units(asked), label, rival, clf.model_.calibration.linear)
-    for k, x in enumerate(asked):
-        told = {one.feature: one.term for one in clf.explain(x).against.terms}
-        assert [told[f"x{j}"] for j in range(4)] == pytest.approx(found.values[k].tolist())
 
 
 def test_terms_and_the_part_of_the_regions_add_up_to_the_log_odds():

@@ -99,9 +99,14 @@ class TestWithoutRecords:
         for x in X[:: len(X) // 5]:
             one, two = found.explain(x).to_dict(), clf.explain(x).to_dict()
             assert one["neighbours"] == []
-            assert "nearest training records" not in one["text"]
-            for name in one.keys() - {"neighbours", "text", "counterfactual"}:
+            assert "nearest training records" not in one["details"]
+            # What is usual is quantiles of the records, or of the densities; correlated columns are told by records.
+            of_records = {"neighbours", "text", "details", "doubt", "counterfactual", "evidence", "descriptions"}
+            for name in one.keys() - of_records:
                 assert repr(one[name]) == repr(two[name]), name
+            contributions = [{c["column"]: c["contribution"] for c in e["evidence"]["columns"]} for e in (one, two)]
+            assert contributions[0] == contributions[1]
+            assert one["evidence"]["others"] == two["evidence"]["others"]
             change = one["counterfactual"]
             assert change is not None
             assert found.predict([list(change["point"].values())])[0] == change["label"] != one["label"]
@@ -320,7 +325,8 @@ class TestTables:
         one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
         assert rows is (repr(one) == repr(two))
         # Among what is told of features: how usual a value is in a region.
-        of_records = {"neighbours", "counterfactual", "features", "missing", "text"}
+        of_records = {"neighbours", "counterfactual", "features", "missing", "text", "details", "doubt", "advice"}
+        of_records |= {"evidence", "descriptions"}
         assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
         assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sepc import SepcError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.plot import (
     ConfusionDisplay,
+    ExplanationDisplay,
     LandscapeDisplay,
     PartitionDisplay,
     RegionTrustDisplay,
@@ -32,6 +33,7 @@ def every_display(clf, X, y, ax):
     for kind in (PartitionDisplay, RegionTrustDisplay, RiskCoverageDisplay, ReliabilityDisplay, ConfusionDisplay):
         yield lambda kind=kind: kind.from_estimator(clf, X, y, ax=ax())
     yield lambda: LandscapeDisplay.from_estimator(clf, ax=ax())
+    yield lambda: ExplanationDisplay.from_estimator(clf, X[:1], ax=ax())
 
 
 class TestAllDisplays:

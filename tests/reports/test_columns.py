@@ -1,27 +1,33 @@
-"""Columns of a report: those that matter by the terms of explanations, and what each holds."""
+"""Columns of a report: those that matter by their terms in the log odds, and what each holds."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, report
+from sepc.explanations.shares import feature_terms
 from sepc.reports.columns import column_importance, column_terms
 from sepc.reports.subject import Subject
 
 
-def _terms_told(clf, X, names):
-    """Return the terms that explanations of rows tell, shape (n, n_columns), and the region that each label is by."""
-    told = [clf.explain(X.iloc[[i]]).against for i in range(len(X))]
-    terms = [[{one.feature: one.term for one in parting.terms}[name] for name in names] for parting in told]
-    return np.array(terms), np.array([parting.region for parting in told])
+def _terms_of(clf, X, Z):
+    """Return the terms of the features of rows, one by one, shape (n, d), and the region that each label is by."""
+    model, terms, regions = clf.model_, [], []
+    for i, z in enumerate(Z):
+        why = clf.explain(X[i : i + 1])
+        pair = [np.flatnonzero(clf.classes_ == label) for label in (why.label, why.evidence.rival)]
+        found = feature_terms(model.densities, z[None], *pair, model.calibration.linear)
+        terms.append(found.values[0])
+        regions.append(next(s.region for s in why.shares if s.is_region))
+    return np.array(terms), np.array(regions)
 
 
 @pytest.mark.slow
-def test_a_column_matters_as_much_as_the_terms_of_its_explanations(wdbc, wdbc_clf):
+def test_a_column_matters_as_much_as_its_terms(wdbc, wdbc_clf):
     _, X_test, _, y_test = wdbc
     X_test, y_test = X_test[:12], y_test[:12]
     found = column_importance(Subject.of(wdbc_clf, X_test, y_test))
-    terms, regions = _terms_told(wdbc_clf, X_test, X_test.columns)
+    terms, regions = _terms_of(wdbc_clf, X_test, wdbc_clf.model_.units(X_test.to_numpy()))
     sizes = dict(zip(X_test.columns, np.abs(terms).mean(axis=0), strict=True))
     rows = found["columns"]["rows"]
     assert [row[0] for row in rows] == sorted(sizes, key=sizes.get, reverse=True)
@@ -41,8 +47,9 @@ def test_what_an_encoder_made_of_a_column_is_added_up():
     X["noise"] = rng.normal(size=120)
     clf = make_table_pipeline().fit(X[::2], y[::2])
     subject = Subject.of(clf, X[1:20:2], y[1:20:2])
-    terms, _ = _terms_told(clf, X[1:20:2], ["kind", "noise"])
-    assert column_terms(subject).values == pytest.approx(terms)
+    terms, _ = _terms_of(clf[-1], clf["columns"].transform(X[1:20:2]), subject.points)
+    whole = np.column_stack([terms[:, word.at].sum(axis=1) for word in subject.words])
+    assert column_terms(subject).values == pytest.approx(whole)
     assert column_importance(subject)["columns"]["rows"][0][0] == "kind"
 
 

@@ -22,7 +22,11 @@ def test_explanations_are_those_of_the_classifier(wdbc, wdbc_clf, wdbc_report):
     content = wdbc_report.to_dict()
     for told in content["verdicts"][::15]:
         why = wdbc_clf.explain(X_test.iloc[told["record"]])
-        assert told["text"] == why.text
+        assert (told["text"], told["details"]) == (why.text, why.details)
+        assert sum(one["contribution"] for one in told["evidence"]) == pytest.approx(why.evidence.log_odds, abs=1e-4)
+        places = [one["strip"] for one in told["evidence"] if one["strip"]]
+        assert len(places) == 8
+        assert all(0.0 <= place <= 1.0 for strip in places for place in strip)
         assert told["values"] == X_test.iloc[told["record"]].tolist()
         assert told["counterfactual"]["label"] == why.counterfactual.label
         nearest = why.neighbours[0]
@@ -67,7 +71,7 @@ def test_training_records_stay_out_where_they_must():
         # Values of so many digits are nowhere by chance; test records and what is made of them have others.
         numbers = re.findall(r"-?\d+\.\d{3,}", form)
         assert not {f"{float(number):.6g}" for number in numbers} & {f"{value:.6g}" for value in X.ravel()}
-    texts = " ".join(verdict["text"] for verdict in content["verdicts"])
+    texts = " ".join(verdict["text"] + verdict["details"] for verdict in content["verdicts"])
     assert "9.123" not in texts
 
 
@@ -83,7 +87,7 @@ def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
         changed = [value for value in shown["counterfactual"]["values"] if value is not None]
         assert changed
         assert hidden["counterfactual"] is None
-        assert hidden["text"] != shown["text"]
+        assert hidden["details"] != shown["details"]
 
 
 @pytest.mark.slow
@@ -93,7 +97,7 @@ def test_training_rows_are_counted_from_where_they_start(iris, iris_clf):
     for first, second in zip(by_python["verdicts"], by_file["verdicts"], strict=True):
         rows = [near["row"] for near in first["neighbours"]]
         assert [near["row"] for near in second["neighbours"]] == [row + 1 for row in rows]
-        assert f"row {rows[0]} (" in first["text"]
-        assert f"row {rows[0] + 1} (" in second["text"]
+        assert f"row {rows[0]} (" in first["details"]
+        assert f"row {rows[0] + 1} (" in second["details"]
     shifted = {str(int(row) + 1): values for row, values in by_python["neighbours"].items()}
     assert by_file["neighbours"] == shifted

@@ -246,6 +246,7 @@ def _explain(commands: Any) -> None:
         metavar="N",
         help="which rows; the first below the names is 1 (default with -o: all)",
     )
+    command.flag("--details", help="print the rest, too: regions, log odds, the paper's rule, neighbours, changes")
     command.several("--fixed", "COL", "columns that a change to another label must leave alone, such as age")
     command.add(
         "--ranges",

@@ -220,8 +220,9 @@ class SEPClassifier(TrustClassifier):
             (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
             in it. `trust` is the probability of its label at its centre if `trust` is "local" or "raw", else that of a
             point in it alone by these counts. `iteration` is 0 for the remainder at the end. `component` is the name in
-            explanations: its own, or one with a ``+`` for the merged regions of a label. The last columns are the ends
-            of its range in each feature.
+            explanations: its own, or one with a ``+`` for the merged regions of a label. `description` names the
+            features by which it differs most from the rest of its class and from others, in words. The last columns are
+            the ends of its range in each feature.
 
         Examples
         --------
@@ -231,15 +232,18 @@ class SEPClassifier(TrustClassifier):
         0    0#1     0        3         0   0.92      2.0
         1    1#1     1        3         0   0.92      9.0
         """
+        from sepc.explanations.region_words import region_words
+
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
         names = "region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "component"
-        columns: dict[str, list[Any]] = {name: [] for name in (*names, *reach)}
-        components = self.model_.component_names()
+        columns: dict[str, list[Any]] = {name: [] for name in (*names, "description", *reach)}
+        components, described = self.model_.component_names(), region_words(self.model_)
         for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(problem, k, block, components).items():
                     columns[name].append(value)
+                columns["description"].append(described.get(columns["region"][-1], ""))
         return self._frames.frame(columns)
 
     def _region(self, problem: int, k: int, block: Block, components: dict[str, str]) -> dict[str, Any]:
@@ -317,7 +321,7 @@ class SEPClassifier(TrustClassifier):
 
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
-        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
+        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names), self.promise)
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

@@ -1,19 +1,26 @@
 from .counterfactual import Change, Counterfactual
+from .evidence import ColumnEvidence, Evidence
 from .explanation import Explanation
 from .notes import MissingNote, Neighbour, PolicyNote
 from .places import FeatureShare, RegionNote
-from .shares import FeatureTerm, MainEvidence, RegionShare
+from .shares import RegionShare
+from .short_text import Acceptance, Advice, Doubt
+from .usual_values import Usual
 
 __all__ = [
+    "Acceptance",
+    "Advice",
     "Change",
+    "ColumnEvidence",
     "Counterfactual",
+    "Doubt",
+    "Evidence",
     "Explanation",
     "FeatureShare",
-    "FeatureTerm",
-    "MainEvidence",
     "MissingNote",
     "Neighbour",
     "PolicyNote",
     "RegionNote",
     "RegionShare",
+    "Usual",
 ]

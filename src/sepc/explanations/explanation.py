@@ -1,7 +1,7 @@
 """Explanations: the reasons for the label of a record, for a domain expert."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import Any
@@ -13,6 +13,7 @@ from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
+from sepc.explanations.evidence import Evidence, evidence_of, log_ratio
 from sepc.explanations.notes import (
     MissingNote,
     Neighbour,
@@ -23,17 +24,12 @@ from sepc.explanations.notes import (
     policy_note,
 )
 from sepc.explanations.places import FeatureShare, RegionNote, place_of
-from sepc.explanations.shares import (
-    MainEvidence,
-    RegionShare,
-    probability,
-    reasons,
-    shares_in_words,
-    strange_features,
-)
+from sepc.explanations.region_words import region_words
+from sepc.explanations.shares import RegionShare, reasons, shares_in_words, strange_features
+from sepc.explanations.short_text import Acceptance, Doubt, Told
 from sepc.explanations.vocabulary import Vocabulary
+from sepc.model.acceptance import Promise
 from sepc.model.assessment import Assessment
-from sepc.model.constants import CONTESTED
 from sepc.model.decision import deciding_problem
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Rule
@@ -55,46 +51,81 @@ def rules_in_words(grows: bool) -> dict[str, str]:
     }
 
 
-def _regions_by_rule(rule: str, region: str, grows: bool) -> str:
+def _regions_by_rule(rule: str, region: str, named: str, grows: bool) -> str:
     """Return the deciding region of the paper's rule, as the middle of a sentence on its records."""
     if rule == Rule.R1.name:
-        return f"it lies in exactly one ellipsoid, {region}, which holds"
+        return f"it lies in one ellipsoid, {named}, which holds"
     if rule == Rule.R2a.name:
-        return f"it lies in several ellipsoids that share training records: {region} holds"
+        return f"it lies in several ellipsoids, and what {named} share holds"
     if rule == Rule.R2b.name:
-        return f"it lies in several ellipsoids that share no training record: all of them, {region}, hold"
+        return f"it lies in several ellipsoids that share no training record: {named} hold"
     if region.rpartition("@")[2].isdigit():
-        return f"it lies outside every ellipsoid: the isolated record next to it, {region}, stands for"
-    grown = ", grown until it touches the point" if grows else ""
-    return f"it lies outside every ellipsoid: the nearest one{grown}, {region}, holds"
+        return f"it lies outside every ellipsoid: the record next to it, {region}, stands for"
+    grown = ", grown until it touches the record" if grows else ""
+    return f"it lies outside every ellipsoid: the nearest one{grown}, {named}, holds"
 
 
 class TextExplanation(ABC):
-    """Base of explanations: fields with a text and a dict of plain values."""
+    """Base of explanations: fields with texts of two lengths, a table, and a dict of plain values."""
 
     __slots__ = ()
     label: Any
     trust: float
     odds: float
+    evidence: Evidence
     counterfactual: Counterfactual | None
     policy: PolicyNote | None
+    missing: MissingNote | None
+
+    @property
+    @abstractmethod
+    def told(self) -> Told:
+        """What the short text says of."""
 
     @abstractmethod
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences of the text; empty ones are dropped."""
-
-    def of_nothing(self, missing: MissingNote) -> Iterator[str]:
-        """Yield the sentences on a record without any value."""
-        yield f"Predicted {self.label} with a trust of {percent(self.trust)}."
-        if self.policy is not None:
-            yield from self.policy.sentences(self.label)
-        yield from missing.sentences()
-        yield "Do not rely on it."
+        """Yield the sentences of the details; empty ones are dropped."""
 
     @property
     def text(self) -> str:
-        """One plain paragraph."""
-        return " ".join(sentence for sentence in self.sentences() if sentence)
+        """At most four sentences: label and trust, the evidence for it, the strongest doubt, and what to do."""
+        return _joined(self.told.sentences())
+
+    @property
+    def details(self) -> str:
+        """The rest: regions and their shares, log odds, the paper's rule, neighbours, changes."""
+        return _joined(self.sentences())
+
+    @property
+    def doubt(self) -> str:
+        """The strongest doubt, a value of `Doubt`."""
+        return self.told.doubt.value
+
+    @property
+    def advice(self) -> str:
+        """What to do: "accept", "look again" or "ask"."""
+        return self.told.advice.value
+
+    def table(self) -> Any:
+        """Return one row per column: its value, what is usual for the label and its rival, and its contribution.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Contributions add up to ``evidence.log_odds``; the last rows are those of what is no column. A category has
+            the shares of the label's and the rival's records with the same value.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+        >>> why = clf.explain([1.5])
+        >>> why.table()[["column", "value", "usual", "rival_usual"]].values[0].tolist()
+        ['x0', 1.5, '0.2 to 1.8', '5.2 to 8.4']
+        >>> bool(abs(why.table()["contribution"].sum() - why.evidence.log_odds) < 1e-9)
+        True
+        """
+        return self.evidence.table()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON; infinite odds are None."""
@@ -103,13 +134,18 @@ class TextExplanation(ABC):
         if self.counterfactual is not None:
             changes = _in_plain(self.counterfactual.changes)
             out["counterfactual"] = {**asdict(self.counterfactual), "changes": changes}
-        return {**out, "text": self.text}
+        return {**out, "doubt": self.doubt, "advice": self.advice, "text": self.text, "details": self.details}
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
+        details = f"<details><summary>Details</summary><p>{escape(self.details)}</p></details>"
+        return f"<p>{escape(self.text)}</p>{details}"
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _in_plain(value: Any) -> Any:
@@ -136,9 +172,11 @@ class Explanation(TextExplanation):
     shares : tuple of RegionShare
         Shares of the probability of the label, which add up to the trust, and of that of its strongest rival, by region
         and background component; the largest share of each first. Empty where trust comes from counts.
-    against : MainEvidence or None
-        The main evidence for the region with the label's largest share against that of its rival; None where trust
-        comes from counts.
+    evidence : Evidence
+        What adds up to the log odds of the label against its strongest rival: contributions of the columns, and of what
+        is no column. A model that counts records has no contributions of columns.
+    acceptance : Acceptance
+        Whether the label is accepted by default.
     strange_features : tuple of FeatureShare
         The most unusual values of a strange point, the largest share first; the reference is the mean of the records of
         the region where it is least strange, or what the other values, or the class, make expected. Empty for other
@@ -148,6 +186,8 @@ class Explanation(TextExplanation):
         is called so).
     regions : tuple of RegionNote
         The ellipsoids that hold the point, or the nearest one of each label if none does.
+    descriptions : dict of str to str
+        The regions that are named, in words.
     features : tuple of FeatureShare
         Shares of the features in its depth or its distance, largest first; the reference is the centre of the ellipsoid
         for a point inside, and its nearest point for a point outside.
@@ -177,7 +217,7 @@ class Explanation(TextExplanation):
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> why = clf.explain([1.5])
     >>> why.region, why.counts, sorted(why.to_dict())[:3]
-    ('low#1', {'low': 3, 'others': 0}, ['against', 'counted', 'counterfactual'])
+    ('low#1', {'low': 3, 'others': 0}, ['acceptance', 'advice', 'counted'])
     >>> [(one.region, one.label, round(one.share, 1)) for one in why.shares if one.label == why.label]
     [('low#1', 'low', 0.8), ('background', 'low', 0.1)]
     """
@@ -195,7 +235,8 @@ class Explanation(TextExplanation):
     stability: float | None
     n_partitions: int
     shares: tuple[RegionShare, ...]
-    against: MainEvidence | None
+    evidence: Evidence
+    acceptance: Acceptance
     strange_features: tuple[FeatureShare, ...]
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
@@ -205,38 +246,78 @@ class Explanation(TextExplanation):
     counted: str
     trust_method: str
     grows: bool
+    descriptions: dict[str, str]
     limits: str = ""
     policy: PolicyNote | None = None
     missing: MissingNote | None = None
 
+    @property
+    def told(self) -> Told:
+        """What the short text says of."""
+        unusual = self.strange_features
+        expected = unusual[0].reference if unusual and unusual[0].from_others else None
+        return Told(
+            self.label,
+            self.trust,
+            self.trust_method != "raw",
+            self.evidence,
+            self.acceptance,
+            self.reason,
+            tuple(f.feature for k, f in enumerate(unusual) if k == 0 or f.share >= 0.25),
+            expected,
+            self.stability,
+            self.n_partitions,
+            self.missing,
+            self.policy,
+            None if self.shares else self._doubt_in_counts,
+            self._evidence_without_columns(),
+            bool(self.shares or self.regions or self.missing is not None),
+        )
+
+    @property
+    def _doubt_in_counts(self) -> Doubt | None:
+        if not self.regions or (self.reason == "outside" and not self._is_nearly_inside):
+            return Doubt.outside
+        return None if any(self.counts.values()) else Doubt.unconfirmed
+
+    def _evidence_without_columns(self) -> str:
+        """Return a sentence on the evidence where no column is named; empty if there is nothing special to say."""
+        if self.shares:
+            best = self.shares[0]
+            if best.is_background:
+                return "Few training records are near: the label is little more than the more frequent one."
+            alike = best.in_words(description=self.descriptions.get(best.region, ""))
+            return f"No single value decides: as a whole it is most like {alike}."
+        if not self.regions:
+            return f"It is the label of {self._nearest_record}: the model has no region here."
+        return self._counts("nearest region" if self.rule == Rule.R3.name else "region that decides")
+
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences of the paragraph."""
+        """Yield the sentences of the details."""
         if self.missing is not None and self.missing.is_all:
-            yield from self.of_nothing(self.missing)
+            if self.policy is not None:
+                yield from self.policy.sentences(self.label)
+            yield from self.missing.sentences()
             return
         if self.shares:
             yield from self._by_probability()
         elif self.regions:
-            yield from (self._verdict(), self._counts(), self._place(), self._caution_of_counts())
+            yield from (self._rule_in_words(), self._counts(), self._place(), self._caution_of_counts())
         else:
-            yield from (self._verdict_without_ellipsoids(), self._place(), _OUTSIDE)
+            yield from (self._nearest_decides(), self._place())
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit, self.limits, bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:
-        """Yield the regions behind the label, the main evidence, cautions, and the result of the paper's rule."""
+        """Yield the regions behind the label, the log odds, cautions, and the result of the paper's rule."""
         stated = self.policy is not None and self.policy.class_prior is not None
-        yield from shares_in_words(self.shares, self.label, self.trust, stated)
+        yield from shares_in_words(self.shares, self.trust, stated, self.descriptions)
+        yield self.evidence.sum_in_words(self.label)
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
             yield from self.missing.sentences()
-        # Where most of the probability is that of the background component, the regions hardly matter.
-        if self.against is not None and not self.shares[0].is_background:
-            yield self.against.in_words()
-        yield from (self._strange(), self._contested())
-        if self.reason == "strange" or self._rival_probability >= CONTESTED:
-            yield "Do not rely on this label without a second look."
+        yield self._strange()
         yield from (self._stability_in_words(), self._by_the_paper(), self._place(), self._caution_of_place())
 
     def _strange(self) -> str:
@@ -247,17 +328,8 @@ class Explanation(TextExplanation):
         return (
             f"The record is strange: {how_many} the training records, each judged unseen, "
             f"{'are' if self.typicality > 0.0 else 'is'} at least as strange."
-            + (f" What takes it away from the nearest region most: {made_by}." if made_by else "")
+            + (f" Most unusual: {made_by}." if made_by else "")
         )
-
-    @property
-    def _rival_probability(self) -> float:
-        return probability([s for s in self.shares if s.label != self.label])
-
-    def _contested(self) -> str:
-        if self.against is None or self._rival_probability < CONTESTED:
-            return ""
-        return f"The label is contested: {self.against.rival_label} has {percent(self._rival_probability)}."
 
     def _stability_in_words(self) -> str:
         if self.stability is None or self.stability >= 1.0:
@@ -288,7 +360,7 @@ class Explanation(TextExplanation):
             decides = f"By the paper's rule {self.rule} {self._nearest_record} decides, which is of {same} label."
             return f"{_NO_ELLIPSOID} {decides}"
         otherwise = ", which speaks against the label" if self.rule_disagrees else ""
-        place = _regions_by_rule(self.rule, self.region, self.grows)
+        place = _regions_by_rule(self.rule, self.region, self._deciding, self.grows)
         return (
             f"By the paper's rule {self.rule} {place} {own} {self.counted} {plural('record', own)} of {self.label} and "
             f"{others} of other labels{otherwise}."
@@ -308,24 +380,32 @@ class Explanation(TextExplanation):
             return f"Ellipsoids of different labels overlap here. {_alike(self.local_overlap)}"
         return ""
 
-    def _verdict(self) -> str:
-        sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
-        return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]})."
+    def _rule_in_words(self) -> str:
+        return f"Rule {self.rule} decides: {rules_in_words(self.grows)[self.rule]}."
 
-    def _verdict_without_ellipsoids(self) -> str:
-        return (
-            f"Predicted {self.label}, the label of {self._nearest_record} (rule {self.rule}). {_NO_ELLIPSOID} So "
-            "there is nothing to count, and no trust in the label to speak of."
-        )
+    def _nearest_decides(self) -> str:
+        return f"Rule {self.rule} decides: the label is that of {self._nearest_record}. {_NO_ELLIPSOID}"
 
     @property
     def _nearest_record(self) -> str:
         return f"the nearest training record ({self.region})"
 
-    def _counts(self) -> str:
+    def _named(self, region: str) -> str:
+        """Return a region by its number, with its description where no shares were told of it."""
+        description = "" if self.shares else self.descriptions.get(region.removeprefix("~"), "")
+        return region.removeprefix("~") + (f" ({description})" if description else "")
+
+    @property
+    def _deciding(self) -> str:
+        """The ellipsoids that decide, by their numbers."""
+        if self.rule in (Rule.R2a.name, Rule.R2b.name):
+            return listed([note.region for note in self.regions])
+        return self._named(self.region)
+
+    def _counts(self, what: str = "region that decides") -> str:
         own, others = self.counts.values()
         return (
-            f"The region that decides, {self.region}, holds {own} {self.counted} {plural('record', own)} of "
+            f"The {what}, {self._deciding}, holds {own} {self.counted} {plural('record', own)} of "
             f"{self.label} and {others} of other labels."
         )
 
@@ -372,20 +452,27 @@ class Explanation(TextExplanation):
 
 
 def explain(
-    model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
+    model: PartitionModel,
+    x: FloatArray,
+    vocabulary: Vocabulary | None = None,
+    limits: ChangeLimits | None = None,
+    promise: Promise | None = None,
 ) -> Explanation:
     """Explain the label of one point, shape (d,), in the original units.
 
-    `vocabulary` has the names and values of columns, by default those of the features; `limits` restrict the change.
+    `vocabulary` has the names and values of columns, by default those of the features; `limits` restrict the change;
+    `promise` decides which labels are accepted.
     """
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
     decision, verdicts = model.judge(z[None])
     a = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker())
-    label = int(decision.label[0])
+    label, proba = int(decision.label[0]), decision.proba[0]
+    rival = int(np.where(np.arange(len(proba)) == label, -1.0, proba).argmax())
     rules = model.rules[int(deciding_problem(decision.label, len(model.rules))[0][0])]
     place = place_of(model, rules, x, a, vocabulary)
-    shares, against = reasons(model, x, decision.proba[0], label, vocabulary)
+    found = reasons(model, x, (label, rival), vocabulary) if isinstance(model, DensityModel) else None
+    log_odds = log_ratio(proba[[label, rival]]) if found is None else found.log_odds
     own, others = (int(n) for n in a.counts[0])
     return Explanation(
         label=plain(a.label[0]),
@@ -400,8 +487,11 @@ def explain(
         typicality=known_or_none(a.typicality[0]),
         stability=known_or_none(model.stability(z[None], decision.label)[0]),
         n_partitions=len(model.fit.held_out) if isinstance(model, DensityModel) else 0,
-        shares=shares,
-        against=against,
+        shares=() if found is None else found.shares,
+        evidence=evidence_of(
+            model, x, (label, rival), proba, log_odds, None if found is None else found.contributions, vocabulary
+        ),
+        acceptance=Acceptance.of(a, promise),
         strange_features=strange_features(model, x, vocabulary) if a.reason[0] == "strange" else (),
         regions=place.regions,
         features=place.features,
@@ -411,8 +501,9 @@ def explain(
         counted="training" if rules.training_counts.all_counted else "held-out",
         trust_method=model.trust,
         grows=model.grows,
+        descriptions=region_words(model, vocabulary),
         limits=limits.in_words(),
-        policy=policy_note(model, decision.proba[0]),
+        policy=policy_note(model, proba),
         missing=missing_note(model, x, float(a.trust[0]), vocabulary),
     )
 

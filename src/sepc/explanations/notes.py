@@ -100,6 +100,11 @@ class MissingNote(NamedTuple):
         """Whether nothing is known of the record."""
         return len(self.features) == self.n_features
 
+    @property
+    def helps(self) -> bool:
+        """Whether a higher trust could be expected with the missing values."""
+        return self.expected_trust is not None and self.expected_trust >= self.trust + _WORTH_SAYING
+
     def sentences(self) -> Iterator[str]:
         """Yield the sentences of the note."""
         n = len(self.features)
@@ -113,7 +118,7 @@ class MissingNote(NamedTuple):
         )
         if self.expected_trust is None:
             return
-        if self.expected_trust < self.trust + _WORTH_SAYING:
+        if not self.helps:
             yield f"With {them} no higher trust could be expected."
             return
         alone = ""

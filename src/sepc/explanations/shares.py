@@ -1,4 +1,4 @@
-"""Shares of a label's probability by region, and the main evidence for its best region against that of its rival.
+"""Shares of a label's probability by region, and what adds up to its log odds against its rival.
 
 Let l(c) be the logarithm of a component's weight times its density at the point, J(k) the logarithm of the sum of these
 over class k, T the temperature, a(k) the correction of class k, s(k) the sum of its linear terms and b the share of the
@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.frames import plain
-from sepc.common.text import in_words, listed, many, percent
+from sepc.common.text import listed, many, percent
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import has_gaps, known_share
+from sepc.explanations.evidence import Contributions, chain_terms, contributions, log_ratio
 from sepc.explanations.places import FeatureShare
-from sepc.explanations.vocabulary import Value, Vocabulary
+from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.calibration import LinearTerms, log_density
 from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.incomplete import rows_by_gaps
@@ -64,121 +65,49 @@ class RegionShare(NamedTuple):
         """Whether it is the background component."""
         return self.region == BACKGROUND
 
-    def in_words(self, is_new: bool = True, frequent_as: str = "in training") -> str:
-        """Return it as part of a sentence; the background component is explained where `is_new`."""
+    @property
+    def is_region(self) -> bool:
+        """Whether it is a region, neither the background component nor the records nearby."""
+        return self.region not in (BACKGROUND, NEARBY)
+
+    def in_words(self, is_stated: bool = False, description: str = "") -> str:
+        """Return it as part of a sentence; `is_stated`: class priors were stated."""
         if self.region == NEARBY:
-            return f"the {many(self.records, 'record')} right around it"
+            return f"the {many(self.records, 'record')} of {self.label} right around it"
         if self.is_background:
-            return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
-        records = many(self.records, "isolated record" if self.region.endswith("@") else "record")
-        return f"{self.region} ({records}{f' of {self.n_regions} regions' if self.n_regions > 1 else ''})"
-
-
-class FeatureTerm(NamedTuple):
-    """Term of one feature, of a raw table one column, in the log odds between two regions.
-
-    Attributes
-    ----------
-    feature : str
-    term : float
-    value : object
-        The record's value of a category with shares of its own; else None.
-    share, rival_share : float or None
-        The smoothed shares of that value among the records of the two regions.
-    """
-
-    feature: str
-    term: float
-    value: Value = None
-    share: float | None = None
-    rival_share: float | None = None
-
-    def in_words(self, region: str, rival_region: str) -> str:
-        """Return it as part of a sentence on two regions."""
-        evidence = "for it" if self.term > 0.0 else "against it"
-        if self.share is not None and self.rival_share is not None:
-            value = "missing" if self.value is None else in_words(self.value)
-            shares = f"{percent(self.share)} of {region}, {percent(self.rival_share)} of {rival_region}"
-            evidence = f"{value}: {shares}; {evidence}"
-        return f"{self.feature} ({evidence})"
-
-
-class MainEvidence(NamedTuple):
-    """Evidence for the region that gives a label most of its probability, against that of its strongest rival.
-
-    Attributes
-    ----------
-    region, rival_region : str
-        The regions of the label, and of the rival, with the largest share; never the background component.
-    rival_label : object
-    log_odds : float
-        Logarithm of the first one's weighted density over the second one's, with the linear terms: the sum of
-        `size_and_width` and of all terms.
-    size_and_width : float
-        The difference of log weights, which is the same at all points: it rises with the number of records of a region
-        and falls with its volume.
-    terms : tuple of FeatureTerm
-        The difference by the distances to both, and the linear term, by feature; the largest first. Positive ones are
-        evidence for the label.
-    calibration : float
-        The part of temperature, corrections and stated class priors: with the log odds it adds up to the logarithm of
-        the first one's share over the second one's.
-    """
-
-    region: str
-    rival_region: str
-    rival_label: Any
-    log_odds: float
-    size_and_width: float
-    terms: tuple[FeatureTerm, ...]
-    calibration: float
-
-    def in_words(self) -> str:
-        """Return a sentence about the largest terms."""
-        every = sorted([*self.terms, FeatureTerm("size and width", self.size_and_width)], key=lambda t: -abs(t.term))
-        least = max(0.05 * abs(every[0].term), np.finfo(float).tiny)
-        most = [t for t in every[:3] if abs(t.term) >= least]
-        if not most:
-            return f"Nothing parts {self.region} from {self.rival_region} here."
-        terms = [t.in_words(self.region, self.rival_region) for t in most]
-        return f"What parts {self.region} from {self.rival_region} most: {listed(terms)}."
+            return f"the {'stated' if is_stated else 'training'} shares of the labels"
+        about = f" with {description}" if description else ""
+        if self.region.endswith("@"):
+            return f"{many(self.records, 'record')} of {self.label} outside every region{about and f' ({about[6:]})'}"
+        name = f"region {self.region.removesuffix('+')}"
+        name += f" and {self.n_regions - 1} like it" if self.n_regions > 1 else ""
+        return f"{name} ({many(self.records, 'record')}{about})"
 
 
 class Reasons(NamedTuple):
-    """Shares of the probabilities of a label and of its rival, and the main evidence for it."""
+    """Shares of the probabilities of a label and of its rival, and what adds up to the log odds between them."""
 
-    shares: tuple[RegionShare, ...] = ()
-    against: MainEvidence | None = None
+    shares: tuple[RegionShare, ...]
+    log_odds: float
+    contributions: Contributions
 
 
-def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int, vocabulary: Vocabulary) -> Reasons:
-    """Return the reasons for a label (by its number) at x; nothing for a model of counts.
-
-    `proba`, of shape (n_classes,), are the model's probabilities of all labels there.
-    """
-    if not isinstance(model, DensityModel):
-        return Reasons()
+def reasons(model: DensityModel, x: FloatArray, codes: tuple[int, int], vocabulary: Vocabulary) -> Reasons:
+    """Return the reasons for a label at x, shape (d,), against its rival; `codes` are the numbers of both."""
     densities, z = model.densities, model.units(x)
-    others = np.where(np.arange(len(proba)) == label, -1.0, proba)
-    rival = int(others.argmax())
     logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
     calibration, known = model.calibration, known_share(z[None])
-    temperature = float(calibration.temperature_at(known)[0, 0])
-    correction = calibration.correction_at(known)[0]
     background = float(calibration.background(log_density(joint))[0])
     by_regions = calibration.by_regions(joint, known, z[None])[0]
-    shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
+    shift = np.ones(len(by_regions)) if model.policy is None else model.policy.shift
     by_all = (1.0 - background) * by_regions + background * calibration.class_share
-    place, weight = (0, 0.0)
-    nearby = np.zeros(len(proba))
-    if calibration.local is not None:
-        (place,), (weight,) = (found.tolist() for found in calibration.local.at(z[None]))
-        nearby = weight * calibration.local.shares(np.array([place]))[0]
-        by_all = (1.0 - weight) * by_all + nearby
+    weight, counts = _nearby(model, z)
+    nearby = weight * counts / max(counts.sum(), 1.0)
+    by_all = (1.0 - weight) * by_all + nearby
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
     n, names, regions = int(model.class_count.sum()), model.region_names(), model.regions_by_component()
     shares: list[RegionShare] = []
-    for k in (label, rival):
+    for k in codes:
         name = plain(model.classes[k])
         parts = stated[k] * (1.0 - weight) * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
         own = [
@@ -188,54 +117,51 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
         if model.is_calibrated:
             by_background = stated[k] * (1.0 - weight) * background * calibration.class_share[k]
             own.append(RegionShare(BACKGROUND, name, float(by_background), n))
-        if calibration.local is not None and nearby[k] > 0.0:
-            own.append(
-                RegionShare(NEARBY, name, float(stated[k] * nearby[k]), round(calibration.local.counts[place, k]))
-            )
+        if nearby[k] > 0.0:
+            own.append(RegionShare(NEARBY, name, float(stated[k] * nearby[k]), round(counts[k])))
         shares += sorted(own, key=lambda s: -s.share)
-    pair, linear = (np.array([label]), np.array([rival])), calibration.linear
-    found = feature_terms(densities, z[None], *pair, linear)
-    best, against = int(found.best[0]), int(found.against[0])
-    log_weights = densities.marginal(densities.known_of(z)).log_weights if has_gaps(z) else densities.log_weights
-    return Reasons(
-        tuple(shares),
-        MainEvidence(
-            region=names[best],
-            rival_region=names[against],
-            rival_label=plain(model.classes[rival]),
-            log_odds=float(logs[best] - logs[against])
-            + (0.0 if linear is None else float(linear.by_feature(z[None], *pair).sum())),
-            size_and_width=float(log_weights[best] - log_weights[against]),
-            terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
-            calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival]))
-            + float(correction[label] - correction[rival])
-            + float(np.log(shift[label]) - np.log(shift[rival])),
-        ),
+    return Reasons(tuple(shares), *_contributions(model, z, joint, codes, vocabulary))
+
+
+def _nearby(model: DensityModel, z: FloatArray) -> tuple[float, FloatArray]:
+    """Return the weight and the counts of labels, shape (n_classes,), of the place that a point, shape (d,), is at."""
+    local = model.calibration.local
+    if local is None:
+        return 0.0, np.zeros(len(model.classes))
+    place, weight = local.at(z[None])
+    return float(weight[0]), local.counts[place[0]]
+
+
+def _contributions(
+    model: DensityModel, z: FloatArray, joint: FloatArray, codes: tuple[int, int], vocabulary: Vocabulary
+) -> tuple[float, Contributions]:
+    """Return the log odds of a label against its rival, and the contributions that add up to them."""
+    calibration, known, (label, rival) = model.calibration, known_share(z[None]), codes
+    temperature = float(calibration.temperature_at(known)[0, 0])
+    columns = [np.arange(word.at.start, word.at.stop) for word in vocabulary.words]
+    terms = chain_terms(
+        model.densities, z, columns, lambda joint: (joint[..., label] - joint[..., rival]) / temperature
     )
-
-
-def _by_columns(
-    terms: FloatArray,
-    densities: LocalDensities,
-    z: FloatArray,
-    x: FloatArray,
-    components: tuple[int, int],
-    vocabulary: Vocabulary,
-) -> tuple[FeatureTerm, ...]:
-    """Return the terms of the features, shape (d,), by columns; the largest first."""
-    # For a missing value the only evidence is that of its indicator.
-    names = [f"that {word.name} is missing" if has_gaps(x[word.at]) else word.name for word in vocabulary.words]
-    found = [FeatureTerm(name, float(terms[w.at].sum())) for name, w in zip(names, vocabulary.words, strict=True)]
-    if densities.shares is not None:
-        logs = np.full((2, len(z)), np.nan)
-        for row, component in zip(logs, components, strict=True):
-            row[densities.shares.categories.features] = densities.shares.by_feature(z[None], component)[0]
-        own, rival = (np.exp([row[word.at].sum() for word in vocabulary.words]).tolist() for row in logs)
-        found = [
-            one if np.isnan(a) else one._replace(value=vocabulary.own_value(word, x), share=a, rival_share=b)
-            for one, word, a, b in zip(found, vocabulary.words, own, rival, strict=True)
-        ]
-    return tuple(sorted(found, key=lambda t: -abs(t.term)))
+    log_share = joint[0] / temperature + calibration.correction_at(known)[0]
+    if calibration.linear is not None:
+        log_share = log_share + calibration.linear.log_odds(z[None])[0]
+        linear = calibration.linear.by_feature(z[None], np.array([label]), np.array([rival]))[0]
+        terms += [linear[own].sum() for own in columns]
+    log_share = log_share - np.logaddexp.reduce(log_share)
+    with np.errstate(divide="ignore"):
+        background = np.log(calibration.background(log_density(joint)))[0] + np.log(calibration.class_share)
+        whole = np.logaddexp(log_share + np.log1p(-np.exp(background).sum()), background)
+        weight, counts = _nearby(model, z)
+        nearby = np.logaddexp(whole + np.log1p(-weight), np.log(weight * counts / max(counts.sum(), 1.0)))
+    pair = np.array(codes)
+    return contributions(
+        terms,
+        class_shares=log_ratio(model.class_count[pair]),
+        stated=0.0 if model.policy is None else log_ratio(model.policy.shift[pair]),
+        by_regions=float(log_share[label] - log_share[rival]),
+        without_nearby=float(whole[label] - whole[rival]),
+        by_all=float(nearby[label] - nearby[rival]),
+    )
 
 
 class Terms(NamedTuple):
@@ -258,10 +184,10 @@ def feature_terms(
 ) -> Terms:
     """Return the terms of features in the log odds between the strongest component of a label and that of its rival.
 
-    The terms of a point are those of `MainEvidence`, in the order of the features: with the difference of log weights
-    they add up to the log odds. Points, of shape (n, d), are in the units of the densities; missing values have a term
-    of 0, and log weights are then those of the marginal densities. `label` and `rival` are numbers of classes, shape
-    (n,). The linear terms of a calibration are parts of these terms.
+    With the difference of log weights the terms of a point add up to the log odds of its two components. Points, of
+    shape (n, d), are in the units of the densities; missing values have a term of 0, and log weights are then those of
+    the marginal densities. `label` and `rival` are numbers of classes, shape (n,). The linear terms of a calibration
+    are parts of these terms.
     """
     if linear is not None:
         found = feature_terms(densities, points, label, rival)
@@ -380,17 +306,17 @@ def _largest(
     )
 
 
-def shares_in_words(shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool) -> Iterator[str]:
+def shares_in_words(
+    shares: Sequence[RegionShare], trust: float, is_stated: bool, descriptions: dict[str, str]
+) -> Iterator[str]:
     """Yield sentences on the regions behind a label's probability, and on those of its strongest rival.
 
     `shares` has those of the label first, then those of its rival; `is_stated`: class priors were stated.
     """
-    own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
-    raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
-    as_in = "stated" if is_stated else "in training"
-    yield f"Predicted {label} with a trust of {percent(trust)}{raw}{_parts(own, 3, True, as_in)}."
-    parts = _parts(others, 2, not any(s.is_background for s in _large(own)), as_in)
-    yield f"Its strongest rival is {others[0].label} with {percent(probability(others))}{parts}."
+    own, others = ([s for s in shares if (s.label == shares[0].label) is wanted] for wanted in (True, False))
+    yield f"The trust is {percent(trust)}{_parts(own, 3, is_stated, descriptions)}."
+    rival = f"The strongest rival is {others[0].label} with {percent(probability(others))}"
+    yield f"{rival}{_parts(others, 2, is_stated, descriptions)}."
 
 
 def probability(shares: Sequence[RegionShare]) -> float:
@@ -402,15 +328,15 @@ def _large(shares: Sequence[RegionShare]) -> list[RegionShare]:
     return [s for s in shares if s.share >= _LEAST_IN_TEXT]
 
 
-def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool, frequent_as: str) -> str:
-    """Return the largest shares of one label as the end of a sentence; `is_new` as in `RegionShare.in_words`."""
+def _parts(shares: Sequence[RegionShare], n_regions: int, is_stated: bool, descriptions: dict[str, str]) -> str:
+    """Return the largest shares of one label as the end of a sentence."""
     large = _large(shares)
-    regions = [s for s in large if not s.is_background][:n_regions]
-    named = [s for s in large if s.is_background or s in regions]
-    rest = [s for s in shares if s not in named and not s.is_background]
-    parts = [(s.share, s.in_words(is_new, frequent_as)) for s in named]
+    regions = [s for s in large if s.is_region][:n_regions]
+    named = [s for s in large if not s.is_region or s in regions]
+    rest = [s for s in shares if s not in named and s.is_region]
+    parts = [(s.share, s.in_words(is_stated, descriptions.get(s.region, ""))) for s in named]
     if named and probability(rest) >= _LEAST_IN_TEXT:
         parts.append((probability(rest), many(len(rest), "other region")))
-    if len(parts) == 1:
-        return f", by {parts[0][1]}"
-    return f": {listed([f'{percent(share)} by {who}' for share, who in parts])}" if parts else ""
+    if len(parts) < 2:
+        return "".join(f" from {who}" for _, who in parts)
+    return f": {listed([f'{percent(share)} from {who}' for share, who in parts])}"

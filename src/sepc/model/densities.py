@@ -188,7 +188,7 @@ class LocalDensities:
 
         Of a category that is modelled apart all features must be known, or none.
         """
-        means, covariances = self._moments()
+        means, covariances = self.moments()
         shares = None if self.shares is None else self.shares.among(np.flatnonzero(known))
         inside = np.flatnonzero(known[self.numbers])
         coefficients, log_scales = components_of(means[:, inside], covariances[:, inside[:, None], inside])
@@ -206,7 +206,7 @@ class LocalDensities:
         """Return the difference of the log constants of the t distribution in `known` features and in all."""
         return log_constant(known, self.degrees_of_freedom) - log_constant(len(self.unit), self.degrees_of_freedom)
 
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
+    def moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and covariances of the components, (n_components, d) and (n_components, d, d), in its units."""
         d = len(self.unit)
         i, j = pairs(d + 1)
@@ -225,7 +225,7 @@ class LocalDensities:
         whole, incomplete = (np.flatnonzero(gaps.any(axis=1) == which) for which in (False, True))
         for among, n, by_component in self._blocks(points[whole]):
             yield whole[among], n, by_component
-        moments = self._moments()
+        moments = self.moments()
         incomplete = incomplete[np.lexsort(gaps[incomplete].T)]  # those with the same gaps together
         for some in chunk_slices(len(incomplete), 1024):
             mine = incomplete[some]

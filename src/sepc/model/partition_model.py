@@ -40,7 +40,7 @@ N_PARTS = 3
 D = TypeVar("D")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class PartitionModel(ABC):
     """A partitioned training set: a `DensityModel` or a `CountModel`.
 

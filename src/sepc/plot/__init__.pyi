@@ -1,4 +1,5 @@
 from .confusion_display import ConfusionDisplay
+from .explanation_display import ExplanationDisplay
 from .landscape_display import LandscapeDisplay
 from .partition_display import PartitionDisplay
 from .region_trust_display import RegionTrustDisplay
@@ -7,6 +8,7 @@ from .risk_coverage_display import RiskCoverageDisplay
 
 __all__ = [
     "ConfusionDisplay",
+    "ExplanationDisplay",
     "LandscapeDisplay",
     "PartitionDisplay",
     "RegionTrustDisplay",

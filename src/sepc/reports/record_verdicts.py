@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from sepc.common.typing import IntArray
+from sepc.explanations.evidence import ColumnEvidence, Evidence
 from sepc.reports.subject import Subject, short
+
+# Columns of a verdict whose contributions are shown one by one.
+_MOST_COLUMNS = 8
 
 OnStep = Callable[[int, int], object]
 
@@ -55,13 +59,14 @@ def verdicts(
 
 def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) -> dict[str, Any]:
     why = explanation.to_dict()
-    change, text = why["counterfactual"], why["text"]
+    change, details = why["counterfactual"], why["details"]
     members = sorted(why.get("voices", []), key=lambda member: -abs(member["evidence"]))
     if change is not None and not training_rows and _is_a_training_record(subject, change["point"]):
-        change, text = None, _without_its_change(explanation)
+        change, details = None, _without_its_change(explanation)
     return {
         "record": row,
-        "text": text,
+        "text": why["text"],
+        "details": details,
         "values": subject.values(row),
         "unit": why["unit"],
         "neighbours": [
@@ -69,12 +74,49 @@ def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) 
             for near in why["neighbours"]
         ],
         "counterfactual": None if change is None else _change(subject, change),
-        "shares": [_row(x, "feature", "value", "reference", "share") for x in why.get("features", [])[:6]],
+        "rival": str(why["evidence"]["rival"]),
+        "evidence": _evidence(explanation.evidence),
         "voices": [
             {**_row(x, "member", "evidence", "region", "n_label", "n_others"), "label": str(x["label"])}
             for x in members[:6]
         ],
     }
+
+
+def _evidence(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the largest contributions of columns, each with a strip, the others together, and those of no column."""
+    known = [one for one in evidence.columns if one.contribution is not None]
+    rows: list[dict[str, Any]] = [
+        {
+            "column": one.column,
+            "value": short(one.value),
+            "usual": [("" if usual is None else usual.in_words()) for usual in (one.usual, one.rival_usual)],
+            "strip": _strip(one),
+            "contribution": short(one.contribution),
+        }
+        for one in known[:_MOST_COLUMNS]
+    ]
+    others = {
+        f"{len(known) - _MOST_COLUMNS} other columns": sum(one.contribution or 0.0 for one in known[_MOST_COLUMNS:])
+    }
+    if len(known) <= _MOST_COLUMNS:
+        others = {}
+    others |= evidence.others
+    nothing = {"value": None, "usual": ["", ""], "strip": None}
+    return rows + [{"column": name, **nothing, "contribution": short(part)} for name, part in others.items()]
+
+
+def _strip(one: ColumnEvidence) -> list[float] | None:
+    """Return the places of a number, and of what is usual for both labels, from 0 to 1; None of what is no number."""
+    ends = [usual[:3] for usual in (one.usual, one.rival_usual) if usual is not None]
+    places = [one.value, *(end for usual in ends for end in usual)]
+    if len(places) < 7 or not all(isinstance(place, float) for place in places):
+        return None
+    value, *usual = np.array(places, dtype=np.float64).tolist()
+    low, high = min(usual), max(usual)
+    slack = 0.15 * (high - low) or 1.0
+    scaled = np.clip((np.array([value, *usual]) - low + slack) / (high - low + 2.0 * slack), 0.0, 1.0)
+    return [round(place, 3) for place in scaled.tolist()]
 
 
 def _row(values: dict[str, Any], *keys: str) -> dict[str, Any]:

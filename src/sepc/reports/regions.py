@@ -28,6 +28,7 @@ _COLUMNS = (
     ("trust", "trust", "share"),
     ("weight", "weight", "number"),
     ("component", "component", "text"),
+    ("description", "in words", "text"),
     ("where", "where it lies", "text"),
     ("member", "member", "text"),
 )

@@ -40,6 +40,7 @@ MEANINGS = {
     "weight": "how much the opinion of the region's member counts",
     "component": "what explanations call the region; those with the same name, ending with a +, are merged into one "
     "local distribution",
+    "in words": "the columns in which the region differs most from the rest of its class and from other labels",
     "typicality": "share of the training records, each judged unseen, that are at least as strange",
     "stability": "share of the partitions without a part of the training records that give the same label",
     "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; incomplete where that depends "

@@ -24,6 +24,7 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.explanation import Explanation
+from sepc.explanations.region_words import region_words
 from sepc.model.acceptance import MinTrust, Promise
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
@@ -362,7 +363,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         -------
         pandas.DataFrame or polars.DataFrame
             As the classifier returns it, in features; for a single partition with a column `where`, which describes in
-            words where the region lies in the columns of the table.
+            words where the region lies in the columns of the table, and with its `description` in these columns.
 
         Examples
         --------
@@ -374,6 +375,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         if not isinstance(model, PartitionModel):
             return frame
         columns = {name: frame[name].to_list() for name in frame.columns}
+        described = region_words(model, TableVocabulary.of_no_record(self._encoder.columns_))
+        columns["description"] = [described.get(name, "") for name in columns["region"]]
         return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
     def explain(self, x: Any, *, fixed: Any = (), ranges: Any = None) -> Explanation | EnsembleExplanation:
@@ -420,11 +423,13 @@ class TablePipeline(LinkedToSite, Pipeline):
         reason = "strange" if is_strange else found.reason
         columns = self._encoder.gaps(row)[0] if is_strange else ()
         typicality = typicality if found.typicality is None else min(found.typicality, typicality)
+        acceptance = found.acceptance._replace(refusal="strange") if is_strange else found.acceptance
+        found = replace(found, reason=reason, typicality=typicality, acceptance=acceptance)
         if isinstance(found, EnsembleExplanation):
-            return replace(found, reason=reason, typicality=typicality, strangest_to=(*columns, *found.strangest_to))
+            return replace(found, strangest_to=(*columns, *found.strangest_to))
         others = (share for share in found.strange_features if share.feature not in columns)
         strange = (*vocabulary.gaps(columns), *others)
-        return replace(found, reason=reason, typicality=typicality, strange_features=strange)
+        return replace(found, strange_features=strange)
 
     @property
     def landscape_(self) -> Any:

@@ -32,6 +32,11 @@ class TableVocabulary(Vocabulary):
         self._names = [column.name for column in columns]
         self._column_of = dict(zip(feature_names(columns), names, strict=True))
 
+    @classmethod
+    def of_no_record(cls, columns: tuple[Column, ...]) -> "TableVocabulary":
+        """Return the vocabulary of the columns for texts on no record in particular."""
+        return cls(columns, {column.name: np.array([None], dtype=object) for column in columns})
+
     @property
     def names(self) -> list[str]:
         """Names of all columns of the table."""

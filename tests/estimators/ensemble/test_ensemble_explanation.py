@@ -122,7 +122,7 @@ class TestWhatIsCited:
         for why in explanations[::5]:
             first = why.voices[0]
             words = [words for reach in first.reach if (words := reach.in_words())][:2]
-            assert not words or f"({'; '.join(words)})" in why.text
+            assert not words or f"({'; '.join(words)})" in why.details
             assert json.loads(json.dumps(why.to_dict()))["voices"][0]["reach"] == [r._asdict() for r in first.reach]
 
 
@@ -186,22 +186,31 @@ class TestExplain:
             assert why.voices[0].region == why.region
             assert [why.voices[0].n_label, why.voices[0].n_others] == a.counts[i].tolist()
 
-    def test_the_text_tells_what_is_added_whatever_the_record_and_whether_it_decides(self, fitted, asked):
+    def test_the_details_tell_what_adds_up_to_the_log_odds(self, fitted, asked):
         why = fitted.explain(asked[0])
-        voiced = sum(v.evidence for v in why.voices) + why.background
-        for leaning, favoured in ((2.0, why.label), (-2.0, why.runner_up)):
-            (told,) = only_with(replace(why, leaning=leaning), leaning=0.001)
-            assert f" {favoured} " in told
-            assert " 7.39 " in told
-        doubted = replace(why, leaning=2.0, background=why.background - voiced - 1.0)
-        assert only_with(doubted, leaning=0.001)[0].endswith(f" {why.runner_up}.")
+        for field, value in (("leaning", 2.0), ("leaning", -2.0), ("background", -3.0)):
+            other = replace(why, **{field: value})
+            (told,) = only_with(other, **{field: 0.001})
+            whole = sum(v.evidence for v in why.voices) + other.leaning + other.background
+            assert f"{value:+.2f}" in told
+            assert f" {whole:.2f}" in told
+
+    def test_contributions_of_columns_add_up_to_the_log_odds(self, fitted, asked):
+        one_gap = np.where(np.arange(asked.shape[1]) == 0, np.nan, asked[1])
+        for x in [*asked[::20], 1000.0 * asked[0], one_gap]:
+            why = fitted.explain(x)
+            assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
+            odds = np.log(why.trust / why.evidence.rival_probability)
+            assert odds == pytest.approx(why.evidence.log_odds, abs=1e-9)
+            assert [c.contribution for c in why.evidence.columns if c.value is None] == [0.0] * np.isnan(x).sum()
 
     def test_its_text_names_members_and_regions_and_it_is_ready_for_json(self, fitted, asked):
         why = fitted.explain(asked[0])
         first = why.voices[0]
-        assert f"member {first.member} ({', '.join(first.features)})" in why.text
-        assert f" {first.place} " in why.text
+        assert f"member {first.member} ({', '.join(first.features)})" in why.details
+        assert f" {first.place} " in why.details
         assert_readable(why.text)
+        assert_readable(why.details)
         assert json.loads(json.dumps(why.to_dict()))["text"] == why.text == repr(why)
         assert why._repr_html_().startswith("<p>")
 

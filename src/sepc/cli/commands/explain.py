@@ -32,7 +32,10 @@ COLUMNS = {
     "change_length": pa.float64(),
     "change": pa.string(),
     "change_beyond": pa.string(),
+    "doubt": pa.string(),
+    "advice": pa.string(),
     "text": pa.string(),
+    "details": pa.string(),
 }
 
 
@@ -60,7 +63,9 @@ def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits
         return
     for n, (row, why) in enumerate(explained):
         text = why.text if len(explained) == 1 else printed("explained-row", row=row, text=why.text)
-        show(("\n" if n else "") + fill(text, 100, break_long_words=False, break_on_hyphens=False))
+        told = [text, why.details] if options.details else [text]
+        filled = [fill(one, 100, break_long_words=False, break_on_hyphens=False) for one in told]
+        show(("\n" if n else "") + "\n\n".join(filled))
 
 
 def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits: dict[str, Any]) -> None:
@@ -68,7 +73,7 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
     separated = answer_delimiter(source, decimal), decimal
     with (
         progress("explain", source.position, source.size) as show_progress,
-        _written_explanations(options.output, predictor.label_type, *separated) as write,
+        _written_explanations(options.output, predictor.label_type, options.details, *separated) as write,
     ):
         for row, batch in rows_of(source, options.row):
             write(row, predictor.explain(batch, row - 1, **limits))
@@ -106,7 +111,7 @@ def _form_of(path: str) -> str:
 
 @contextmanager
 def _written_explanations(
-    path: str, label_type: pa.DataType, delimiter: str, decimal: str = "."
+    path: str, label_type: pa.DataType, has_details: bool, delimiter: str, decimal: str = "."
 ) -> Iterator[Callable[[int, Any], None]]:
     """Yield a function of a row's number, from 1, and its explanation, which writes both in the form of the suffix."""
     form = _form_of(path)
@@ -120,7 +125,7 @@ def _written_explanations(
 
         def write(row: int, why: Any) -> None:
             nonlocal n_written
-            file.write(_as_text(form, row, why, is_first=n_written == 0).encode())
+            file.write(_as_text(form, row, why, n_written == 0, has_details).encode())
             n_written += 1
 
         yield write
@@ -128,9 +133,10 @@ def _written_explanations(
             file.write(b"\n]\n" if n_written else b"[]\n")
 
 
-def _as_text(form: str, row: int, why: Any, is_first: bool) -> str:
+def _as_text(form: str, row: int, why: Any, is_first: bool, has_details: bool) -> str:
     if form == "txt":
-        return f"{'' if is_first else chr(10)}{printed('explained-row', row=row, text=on_one_line(why.text))}\n"
+        text = on_one_line(f"{why.text} {why.details}" if has_details else why.text)
+        return f"{'' if is_first else chr(10)}{printed('explained-row', row=row, text=text)}\n"
     line = json.dumps(for_json({"row": row, **why.to_dict()}), ensure_ascii=False, allow_nan=False)
     if form == "jsonl":
         return f"{line}\n"
@@ -153,7 +159,10 @@ def _as_row(row: int, why: Any) -> dict[str, Any]:
         "change_length": None if change is None else change.distance,
         "change": None if change is None else "; ".join(one.in_words() for one in change.changes),
         "change_beyond": None if change is None else "; ".join(change.beyond),
+        "doubt": why.doubt,
+        "advice": why.advice,
         "text": why.text,
+        "details": why.details,
     }
 
 

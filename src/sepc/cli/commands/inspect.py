@@ -149,7 +149,7 @@ def regions_text(model: Any) -> str:
     frame = model.regions()
     if not len(frame):
         return printed("no-regions")
-    hidden = {"where"}
+    hidden = {"where", "description"}
     if "component" in frame and frame["component"].to_list() == frame["region"].to_list():
         hidden.add("component")  # no components were merged
     names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]

@@ -165,7 +165,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         """
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
-        return explain_ensemble(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
+        return explain_ensemble(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names), self.promise)
 
     def regions(self) -> Any:
         """Return one row per component of all members: a region, or several that are merged.

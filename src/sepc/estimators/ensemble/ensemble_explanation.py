@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import in_words, percent, plural, shortened
+from sepc.common.text import in_words, listed, plural
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
-from sepc.estimators.ensemble.members import Citation, Evidence
+from sepc.estimators.ensemble.members import LOWEST, Citation
+from sepc.estimators.ensemble.members import Evidence as MemberEvidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
+from sepc.explanations.evidence import Evidence, chain_terms, contributions, evidence_of, log_ratio
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.notes import (
     MissingNote,
@@ -23,10 +25,15 @@ from sepc.explanations.notes import (
     nearest_records,
     policy_note,
 )
+from sepc.explanations.short_text import Acceptance, Told
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
+from sepc.model.acceptance import Promise
+from sepc.model.partition_model import N_PARTS
 
 # Smaller terms of the log odds are not mentioned.
 _AUDIBLE = 0.01
+# Orders of the columns in each part of a member: there are many parts.
+_ORDERS = 8
 
 
 class Reach(NamedTuple):
@@ -95,7 +102,9 @@ class Voice(NamedTuple):
     @property
     def place(self) -> str:
         """The region that it likens the point to, in words."""
-        several = f"{self.n_regions} regions read as one, {self.region},"
+        if self.region.endswith("@"):
+            return f"records outside every region ({self.region.removesuffix('@')})"
+        several = f"{self.n_regions} regions read as one ({self.region.removesuffix('+')})"
         return f"region {self.region}" if self.n_regions == 1 else several
 
     @property
@@ -108,7 +117,8 @@ class Voice(NamedTuple):
 class EnsembleExplanation(TextExplanation):
     """The explanation of a label that an ensemble gives to one point.
 
-    The log odds of the label against the runner-up are the sum of all evidence, the leaning and the background.
+    The log odds of the label against the runner-up are the sum of what all members add, the leaning and the background;
+    `evidence` has the same by columns.
 
     Attributes
     ----------
@@ -126,7 +136,11 @@ class EnsembleExplanation(TextExplanation):
     leaning : float
         The intercept of the log odds: as learnt, and by class priors if these are stated.
     background : float
-        What the background component adds to the log odds.
+        What the background component, and records nearby, add to the log odds.
+    evidence : Evidence
+        What adds up to the log odds: contributions of the columns, and of what is no column.
+    acceptance : Acceptance
+        Whether the label is accepted by default.
     voices : tuple of Voice
         Of all members; the largest evidence for the label first.
     neighbours : tuple of Neighbour
@@ -153,6 +167,8 @@ class EnsembleExplanation(TextExplanation):
     strangest_to: tuple[str, ...]
     leaning: float
     background: float
+    evidence: Evidence
+    acceptance: Acceptance
     voices: tuple[Voice, ...]
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
@@ -161,20 +177,42 @@ class EnsembleExplanation(TextExplanation):
     policy: PolicyNote | None = None
     missing: MissingNote | None = None
 
+    @property
+    def told(self) -> Told:
+        """What the short text says of."""
+        return Told(
+            self.label,
+            self.trust,
+            True,
+            self.evidence,
+            self.acceptance,
+            self.reason,
+            self.strangest_to[:1],
+            None,
+            self.stability,
+            N_PARTS,
+            self.missing,
+            self.policy,
+            None,
+            "",
+        )
+
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences of the explanation."""
+        """Yield the sentences of the details."""
         if self.missing is not None and self.missing.is_all:
-            yield from self.of_nothing(self.missing)
+            if self.policy is not None:
+                yield from self.policy.sentences(self.label)
+            yield from self.missing.sentences()
             return
         speak_for = [v for v in self.voices if v.evidence >= _AUDIBLE]
         against = [v for v in reversed(self.voices) if v.evidence <= -_AUDIBLE]
         yield (
-            f"Predicted {self.label} with a trust of {percent(self.trust)}: of {len(self.voices)} members "
-            f"{len(speak_for)} speak for it and {len(against)} for {self.runner_up} instead."
+            f"Of {len(self.voices)} members {len(speak_for)} speak for {self.label} and {len(against)} for "
+            f"{self.runner_up}."
         )
+        yield self._sum()
         yield from self._say("most for it", speak_for)
         yield from self._say("most against it", against)
-        yield self._beforehand()
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
@@ -196,28 +234,29 @@ class EnsembleExplanation(TextExplanation):
             f"labels{'' if voice.is_borne_out else ', although these say otherwise'}"
         ) + (f" ({'; '.join(ranges)})" if ranges else "")
 
-    def _beforehand(self) -> str:
-        """Return a sentence on the leaning, unless it is small."""
-        if abs(self.leaning) < _AUDIBLE:
-            return ""
-        favoured = self.label if self.leaning > 0.0 else self.runner_up
-        without = sum(voice.evidence for voice in self.voices) + self.background
-        decides = f"; without these it would be {self.runner_up}" if self.leaning > 0.0 and without <= -_AUDIBLE else ""
-        return f"Of every record {favoured} has odds of {np.exp(abs(self.leaning)):.3g} beforehand{decides}."
+    def _sum(self) -> str:
+        """Return a sentence on what the members, the leaning and the background add up to."""
+        parts = [
+            (sum(voice.evidence for voice in self.voices), "the members"),
+            (self.leaning, f"the leaning of the ensemble towards {self.label if self.leaning > 0 else self.runner_up}"),
+            (self.background, "the background, whose labels are as frequent as in training"),
+        ]
+        added = listed([f"{part:+.2f} from {name}" for part, name in parts if abs(part) >= _AUDIBLE])
+        whole = sum(part for part, _ in parts)
+        return f"The log odds of {self.label} against {self.runner_up} are {whole:.2f}: {added}."
 
     def _caution(self) -> str:
-        if self.reason == "strange":
-            by = f", most so by {shortened(self.strangest_to, 2)}" if self.strangest_to else ""
-            return f"The record is strange, unlike nearly all training records{by}: take a second look."
-        if self.reason == "contested":
-            return f"The label is contested, {self.runner_up} is nearly as likely: take a second look."
         if self.reason == "outside":
             return "It lies outside every ellipsoid of the member that is surest: the label rests on what is nearest."
         return ""
 
 
 def explain_ensemble(
-    model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
+    model: EnsembleModel,
+    x: FloatArray,
+    vocabulary: Vocabulary | None = None,
+    limits: ChangeLimits | None = None,
+    promise: Promise | None = None,
 ) -> EnsembleExplanation:
     """Explain the label of one point, shape (d,), in the original units."""
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
@@ -230,7 +269,16 @@ def explain_ensemble(
     own = model.classes[predictions.argmax(axis=1)]
     shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
     leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
-    leaning = float(leanings[label] - leanings[other])
+    leaning, stated = float(leanings[label] - leanings[other]), log_ratio(shift[[label, other]])
+    by_all = log_ratio(proba[[label, other]])
+    log_odds, found = contributions(
+        _terms(model, X, label, other, vocabulary),
+        class_shares=log_ratio(model.class_count[[label, other]]),
+        stated=stated,
+        by_regions=leaning - stated + float(added.sum()),
+        without_nearby=log_ratio(_without_nearby(model, X, proba / shift)[[label, other]]),
+        by_all=by_all - stated,
+    )
     return EnsembleExplanation(
         label=plain(a.label[0]),
         runner_up=plain(model.classes[other]),
@@ -243,7 +291,9 @@ def explain_ensemble(
         stability=known_or_none(a.stability[0]),
         strangest_to=_strangest_to(model, X, vocabulary) if a.reason[0] == "strange" else (),
         leaning=leaning,
-        background=float(np.log(proba[label] / proba[other]) - leaning - added.sum()),
+        background=by_all - leaning - float(added.sum()),
+        evidence=evidence_of(model.for_search, x, (label, other), proba, log_odds, found, vocabulary),
+        acceptance=Acceptance.of(a, promise),
         voices=tuple(
             Voice(
                 member=m + 1,
@@ -269,6 +319,32 @@ def explain_ensemble(
     )
 
 
+def _terms(model: EnsembleModel, X: FloatArray, label: int, other: int, vocabulary: Vocabulary) -> FloatArray:
+    """Return the contributions of the columns by all members at one point, X of shape (1, d), shape (n_columns,)."""
+
+    def log_odds(joint: FloatArray) -> FloatArray:
+        log_proba = np.maximum(joint - np.logaddexp.reduce(joint, axis=-1, keepdims=True), LOWEST)
+        return np.asarray(log_proba[..., label] - log_proba[..., other])
+
+    total, views = np.zeros(len(vocabulary.words)), model.views(X)
+    for member, weight in zip(model.members, model.stack.weights.tolist(), strict=True):
+        seen, points = member.plan.features, member.points(views)
+        columns = [np.flatnonzero((seen >= w.at.start) & (seen < w.at.stop)) for w in vocabulary.words]
+        for part in member.parts if weight > 0.0 else ():
+            of_part = chain_terms(part.densities, part.sees(points)[0], columns, log_odds, _ORDERS)
+            total += weight / len(member.parts) * of_part
+    return total
+
+
+def _without_nearby(model: EnsembleModel, X: FloatArray, proba: FloatArray) -> FloatArray:
+    """Return probabilities, shape (n_classes,) and up to a factor, of one point without the counts of its place."""
+    local = model.strangeness.calibration.local
+    if local is None:
+        return proba
+    place, weight = local.at(model.units(X))
+    return np.asarray(proba / proba.sum() - weight * local.shares(place)[0])
+
+
 def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the features that make one point, X of shape (1, d), strange."""
     strangeness, log_densities = model.strangeness, model.predictions(X).log_density
@@ -287,7 +363,7 @@ def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -
     return vocabulary.named([model.features[j] for j in dict.fromkeys(outside + looked_at)])
 
 
-def _citations(model: EnsembleModel, X: FloatArray, evidence: Evidence) -> list[Citation]:
+def _citations(model: EnsembleModel, X: FloatArray, evidence: MemberEvidence) -> list[Citation]:
     """Return each member's citation at one point, X of shape (1, d): of the label or of the other, as it prefers."""
     label, other, predictions = evidence.decision.label, evidence.other, evidence.predictions[:, 0]
     speaks_for = predictions[:, label[0]] >= predictions[:, other[0]]

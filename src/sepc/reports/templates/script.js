@@ -262,7 +262,8 @@
       make("h3", {}, "Record ", text(records.id[i])),
       facts(i),
       make("p", { dir: "auto" }, verdict.text),
-      ...shares(verdict),
+      make("details", {}, make("summary", {}, "Details"), make("p", { dir: "auto" }, verdict.details)),
+      ...evidence(verdict),
       ...voices(verdict),
       ...nearest(verdict),
       make("h4", {}, "All values"),
@@ -290,13 +291,34 @@
     const track = make("span", { class: "track", "aria-hidden": "true" }, fill);
     return make("li", {}, make("span", {}, ...words), track, make("span", { class: "amount" }, amount));
   }
-  function shares({ shares: found }) {
-    if (!found.length) return [];
+  function evidence({ evidence: found, record, rival }) {
+    const most = Math.max(...found.map((one) => Math.abs(one.contribution)), 1e-9);
+    const codes = [records.label[record], labels.indexOf(rival)];
     const bars = found.map((one) => {
-      const other = one.value === one.reference ? "" : `, against ${short(one.reference)}`;
-      return bar([text(one.feature), ` ${short(one.value)}${other}`], one.share, percent(one.share));
+      const [usually, of] = one.strip ? ["usually ", "for"] : ["as in ", "of"];
+      const usual = one.usual.every(Boolean) ? ` (${usually}${one.usual[0]} ${of} ${labels[codes[0]]}, ${one.usual[1]} ${of} ${rival})` : "";
+      const words = [text(one.column), one.value === null ? "" : ` ${short(one.value)}${usual}`];
+      const amount = `${one.contribution < 0 ? "−" : "+"}${Math.abs(one.contribution).toFixed(2)}`;
+      const line = bar(words, Math.abs(one.contribution) / most, amount);
+      line.querySelector(".fill").style.background = `var(--c${codes[one.contribution < 0 ? 1 : 0] % 7})`;
+      if (one.strip) line.firstChild.append(strip(one.strip, codes));
+      return line;
     });
-    return [make("h4", {}, "What its place is made of"), make("ul", { class: "bars" }, ...bars)];
+    const total = found.reduce((sum, one) => sum + one.contribution, 0);
+    const about = `What adds up to the log odds of ${labels[codes[0]]} against ${rival}, ${total.toFixed(2)}`;
+    return [make("h4", {}, about), make("ul", { class: "bars" }, ...bars)];
+  }
+  function strip([value, ...usual], codes) {
+    const line = make("span", { class: "strip", "aria-hidden": "true" });
+    for (const k of [0, 1]) {
+      const range = make("span", { class: "usual" });
+      range.style.cssText = `inset: ${k ? 55 : 10}% ${100 - 100 * usual[3 * k + 2]}% ${k ? 10 : 55}% ${100 * usual[3 * k]}%; background: var(--c${codes[k] % 7})`;
+      line.append(range);
+    }
+    const mark = make("span", { class: "mark" });
+    mark.style.left = `${100 * value}%`;
+    line.append(mark);
+    return line;
   }
   function voices({ voices: found }) {
     if (!found.length) return [];
