@@ -376,7 +376,9 @@ class TablePipeline(LinkedToSite, Pipeline):
         columns = {name: frame[name].to_list() for name in frame.columns}
         return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
-    def explain(self, x: Any, *, fixed: Any = (), ranges: Any = None) -> Explanation | EnsembleExplanation:
+    def explain(
+        self, x: Any, *, fixed: Any = (), ranges: Any = None, min_typicality: float = 0.1, max_columns: int = 3
+    ) -> Explanation | EnsembleExplanation:
         """Explain why one record gets its label, and what would have to change, in the columns and values of the table.
 
         Parameters
@@ -388,6 +390,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         ranges : dict, optional
             Of columns of numbers or dates to pairs of the lowest and the highest value that a change may give them,
             None for an open end.
+        min_typicality, max_columns
+            As for `SEPClassifier.explain`.
 
         Returns
         -------
@@ -406,7 +410,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         """
         row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
         vocabulary = self._encoder.vocabulary(row)
-        found = self[-1].explain(self._features(row), fixed=fixed, ranges=ranges, vocabulary=vocabulary)
+        limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
+        found = self[-1].explain(self._features(row), vocabulary=vocabulary, **limits)
         return self._with_gaps(found, row, vocabulary)
 
     def _with_gaps(

@@ -12,7 +12,7 @@ from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.members import Citation, Evidence
 from sepc.explanations.change_limits import ChangeLimits
-from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
+from sepc.explanations.counterfactual import Counterfactual, changes_of
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.notes import (
     MissingNote,
@@ -131,7 +131,10 @@ class EnsembleExplanation(TextExplanation):
         Of all members; the largest evidence for the label first.
     neighbours : tuple of Neighbour
         The nearest training records.
-    counterfactual : Counterfactual or None
+    counterfactual, actionable_change : Counterfactual or None
+    no_change_because : str or None
+    nearest_other : Neighbour or None
+        As in `Explanation`.
     unit : str
         Of distances.
     limits : str
@@ -156,6 +159,9 @@ class EnsembleExplanation(TextExplanation):
     voices: tuple[Voice, ...]
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
+    actionable_change: Counterfactual | None
+    no_change_because: str | None
+    nearest_other: Neighbour | None
     unit: str
     limits: str = ""
     policy: PolicyNote | None = None
@@ -181,7 +187,7 @@ class EnsembleExplanation(TextExplanation):
             yield from self.missing.sentences()
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit, self.limits)
+        yield self.change_in_words()
 
     def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
         for voice, order in zip(voices, (what, "next"), strict=False):
@@ -230,6 +236,7 @@ def explain_ensemble(
     own = model.classes[predictions.argmax(axis=1)]
     shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
     leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
+    changes = changes_of(model.for_search, x, label, vocabulary, limits)
     leaning = float(leanings[label] - leanings[other])
     return EnsembleExplanation(
         label=plain(a.label[0]),
@@ -260,8 +267,10 @@ def explain_ensemble(
             for m in np.argsort(-added, kind="stable").tolist()
         ),
         neighbours=nearest_records(model, x, vocabulary),
-        # Regions of members are regions of some features only: none that a whole record could be moved into.
-        counterfactual=counterfactual(model.for_search, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
+        counterfactual=changes.smallest,
+        actionable_change=changes.actionable,
+        no_change_because=changes.none_because,
+        nearest_other=changes.nearest_other,
         unit=model.unit,
         limits=limits.in_words(),
         policy=policy_note(model, proba),
