@@ -97,7 +97,7 @@ class TestWithoutRecords:
             one, two = found.explain(x).to_dict(), clf.explain(x).to_dict()
             assert one["neighbours"] == []
             assert "nearest training records" not in one["text"]
-            for name in one.keys() - {"neighbours", "text", "counterfactual"}:
+            for name in one.keys() - {"neighbours", "nearest_other", "text", "counterfactual", "actionable_change"}:
                 assert repr(one[name]) == repr(two[name]), name
             change = one["counterfactual"]
             assert change is not None
@@ -316,7 +316,7 @@ class TestTables:
         one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
         assert rows is (repr(one) == repr(two))
         # Among what is told of features: how usual a value is in a region.
-        of_records = {"neighbours", "counterfactual", "features", "missing", "text"}
+        of_records = {"neighbours", "nearest_other", "counterfactual", "actionable_change", "features", "missing", "text"}
         assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
         assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_
