@@ -316,7 +316,15 @@ class TestTables:
         one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
         assert rows is (repr(one) == repr(two))
         # Among what is told of features: how usual a value is in a region.
-        of_records = {"neighbours", "nearest_other", "counterfactual", "actionable_change", "features", "missing", "text"}
+        of_records = {
+            "neighbours",
+            "nearest_other",
+            "counterfactual",
+            "actionable_change",
+            "features",
+            "missing",
+            "text",
+        }
         assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
         assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_

@@ -14,13 +14,12 @@ need not be typical. The search
    that they allow, and points on the way there are tried (`refine`),
 3. takes back changes of single columns (`take_back`),
 4. changes only as many columns as the second, actionable form of the change may have: those sets of columns that
-   promise the shortest change by the slopes of the odds (`few_columns`).
+   promise the shortest change by the slopes of the odds (`change_columns`).
 
 All records that are offered are ones that the explained one may be changed to. They are evaluated in batches, since one
 takes nearly as long as a hundred. The search is deterministic.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +33,10 @@ from sepc.explanations.constants import (
     LINES_AT_ONCE,
     POINTS_ABOUT,
     ROUNDS,
-    SETS_REFINED,
-    SETS_TRIED,
     SHARES_OF_STEP,
     SPREADS,
     STEP,
+    WORTHWHILE,
 )
 from sepc.model.decision import HELD_OUT_METHODS
 from sepc.model.fitted_model import FittedModel
@@ -73,6 +71,10 @@ class Judged(NamedTuple):
     def among(self, rows: IntArray) -> "Judged":
         """Return some of them."""
         return Judged(self.Z[rows], self.length[rows], self.lack[rows])
+
+    def and_(self, other: "Judged") -> "Judged":
+        """Return these and others."""
+        return Judged(*(np.concatenate(of) for of in zip(self, other, strict=True)))
 
     @property
     def order(self) -> IntArray:
@@ -117,8 +119,8 @@ class ChangeSearch:
             unit = by.least_score(0.5) - by.least_score(0.01)
             self.score_unit = unit if unit > _SURELY else 1.0
         self.odds_unit = 1.0
-        self.odds_unit = max(-float(self._slack(self.z[None])[0][0, 0]), 0.1)
-        self._starts = [word.at.start for word in reachable.vocabulary.words]
+        self.odds_unit = max(-float(self.slack(self.z[None])[0][0, 0]), 0.1)
+        self.starts = [word.at.start for word in reachable.vocabulary.words]
 
     def judge(self, Z: FloatArray) -> Judged:
         """Evaluate the nearest reachable records to points, and keep the best of them."""
@@ -128,12 +130,12 @@ class ChangeSearch:
         X = np.where(np.abs(Z - self.z) <= _SURELY, self.reachable.x, self.model.original(Z))
         X = self.reachable.nearest(X)
         Z = self.model.units(X)
-        slack, is_other = self._slack(Z, X)
+        slack, is_other = self.slack(Z, X)
         lack = np.maximum(-slack, 0.0).sum(axis=1)
         sure = is_other & (slack > _SURELY).all(axis=1) if self.has_slopes else is_other & (slack[:, 1] > _SURELY)
         lack = np.where(sure, 0.0, lack + _SURELY)
         length = self.lengths(Z)
-        n_changed = np.count_nonzero(np.logical_or.reduceat(self.reachable.x != X, self._starts, axis=1), axis=1)
+        n_changed = np.count_nonzero(np.logical_or.reduceat(self.reachable.x != X, self.starts, axis=1), axis=1)
         self.meets_other_labels |= bool(is_other.any())
         few = sure & (n_changed <= self.max_columns)
         self.best = _shorter(self.best, X, np.where(sure, length, np.inf))
@@ -145,7 +147,7 @@ class ChangeSearch:
         """Whether odds have slopes; those from counts go in steps."""
         return self.model.trust not in (*HELD_OUT_METHODS, "paper")
 
-    def _slack(self, Z: FloatArray, X: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
+    def slack(self, Z: FloatArray, X: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
         """Return by how much points have another label and are ordinary, shape (n, 2), and which have another label.
 
         The first is in units of the explained record's odds, the second in that of scores; both fall short below 0.
@@ -189,7 +191,7 @@ class ChangeSearch:
         lines = [_Line(self, Z, of) for Z, of in zip(judged.Z, free & self.reachable.is_number, strict=True)]
         found = [(lack, length) for lack, length in zip(judged.lack.tolist(), judged.length.tolist(), strict=True)]
         for _ in range(ROUNDS if len(lines) else 0):
-            slack = self._slack(np.concatenate([line.probes() for line in lines]))[0]
+            slack = self.slack(np.concatenate([line.probes() for line in lines]))[0]
             first = 0
             for line in lines:
                 line.cut(slack[first : first + len(line.u) + 1])
@@ -215,79 +217,26 @@ class ChangeSearch:
 
     def largest_moves(self, Z: FloatArray) -> FloatArray:
         """Return changes to points, shape (n, d), in the few columns alone that move most."""
-        moves = np.maximum.reduceat(np.abs(Z - self.z), self._starts, axis=1)
+        moves = np.maximum.reduceat(np.abs(Z - self.z), self.starts, axis=1)
         least = np.sort(moves, axis=1)[:, -min(self.max_columns, moves.shape[1])]
-        some = np.repeat(moves >= least[:, None], np.diff([*self._starts, len(self.z)]), axis=1)
+        some = np.repeat(moves >= least[:, None], np.diff([*self.starts, len(self.z)]), axis=1)
         return np.where(some, Z, self.z)
 
-    def take_back(self, Z: FloatArray) -> None:
-        """Take back changes of single columns of a record, shape (d,), as long as the change gets shorter."""
-        for _ in range(len(self._starts)):
-            changed = [w for w in self.reachable.words if not np.array_equal(Z[w.at], self.z[w.at])]
-            if not changed:
+    def take_back(self) -> None:
+        """Take back changes of single columns of the best record, and refine what is left, while it gets shorter."""
+        for _ in range(len(self.starts)):
+            if self.best is None:
                 return
-            without = np.repeat(Z[None], len(changed), axis=0)
-            for row, word in enumerate(changed):
-                without[row, word.at] = self.z[word.at]
+            before, Z = self.best.length, self.model.units(self.best.X)
+            changed = [word.at for word in self.reachable.words if not np.array_equal(Z[word.at], self.z[word.at])]
+            without = np.repeat(Z[None], 1 + len(changed), axis=0)
+            for row, at in enumerate(changed):
+                without[row, at] = self.z[at]
             judged = self.judge(without)
-            first = int(judged.order[0])
-            if judged.lack[first] > 0.0 or judged.length[first] >= _LESS * self.lengths(Z[None])[0]:
+            best = judged.order[:1]
+            self.refine(judged.among(best), np.ones((1, len(Z)), dtype=bool))
+            if self.best.length >= (1.0 - WORTHWHILE) * before:
                 return
-            Z = judged.Z[first]
-
-    def few_columns(self, places: FloatArray) -> tuple[Judged, BoolArray]:
-        """Return changes of few columns, and the features that these consist of, shape (n, d).
-
-        Chosen are columns that, near some places of shape (m, d), give another label by the shortest change: with the
-        odds as a linear function of slopes g, the shortest change of some columns that gives them another label has
-        the length ``1 / sqrt(g' inv(A) g)``, where g and A are of these columns alone.
-        """
-        moves = self._moves()
-        square = moves.step @ self.metric @ moves.step.T
-        starts, free = [np.empty((0, len(self.z)))], [np.empty((0, len(self.z)), dtype=bool)]
-        for slopes in self._effects(places, moves):
-            for sets in _sets(slopes, square, moves.column, self.max_columns):
-                shares = _shortest(slopes, square, sets)
-                worth = (shares * slopes[sets]).sum(axis=1, keepdims=True)
-                sets, shares = sets[worth[:, 0] > _TINY], shares[worth[:, 0] > _TINY] / worth[worth[:, 0] > _TINY]
-                shares[~moves.is_number[sets]] = 1.0  # a level is another one, or it is not
-                starts.append(self.z + np.einsum("ij,ijk->ik", shares, moves.step[sets]))
-                free.append((moves.step[sets] != 0.0).any(axis=1))
-        Z, first = np.unique(np.concatenate(starts), axis=0, return_index=True)
-        judged = self.judge(Z)
-        best = judged.order[:SETS_REFINED]
-        return judged.among(best), np.concatenate(free)[first][best]
-
-    def _moves(self) -> "_Moves":
-        """Return the changes of single columns that sets of columns are made of."""
-        reachable, steps, column = self.reachable, [], []
-        for number, word in enumerate(reachable.words):
-            if reachable.is_number[word.at.start]:
-                step = np.zeros((1, len(self.z)))
-                step[0, word.at.start] = STEP / np.sqrt(self.metric[word.at.start, word.at.start])
-            elif word.is_level:
-                blocks = reachable.vocabulary.values(word)
-                X = np.repeat(reachable.x[None], len(blocks), axis=0)
-                X[:, word.at] = blocks
-                step = self.model.units(X) - self.z
-            else:
-                continue
-            step = step[(step != 0.0).any(axis=1)]
-            steps.append(step)
-            column += [number] * len(step)
-        is_level = np.array([word.is_level for word in reachable.words])
-        of = np.array(column, dtype=np.int64)
-        return _Moves(np.concatenate([np.empty((0, len(self.z))), *steps]), of, ~is_level[of])
-
-    def _effects(self, places: FloatArray, moves: "_Moves") -> FloatArray:
-        """Return what each move adds to the odds at some places, shape (m, n_moves)."""
-        before = np.repeat(places[:, None], len(moves.step), axis=1)
-        for row in np.flatnonzero(~moves.is_number).tolist():  # from the own level to another one
-            at = self.reachable.words[moves.column[row]].at
-            before[:, row, at] = self.z[at]
-        points = np.stack([before, before + moves.step])
-        odds = self._slack(points.reshape(-1, len(self.z)))[0][:, 0].reshape(points.shape[:-1])
-        return np.asarray(odds[1] - odds[0])
 
 
 class _Line:
@@ -336,39 +285,6 @@ class _Line:
 
     def _points(self, u: FloatArray) -> FloatArray:
         return np.asarray(self.origin + u @ self.basis.T)
-
-
-class _Moves(NamedTuple):
-    """Changes of single columns: small ones of numbers, to other values of levels.
-
-    `step`, shape (n, d), are the changes, `column` their columns, and `is_number` whether these are numbers.
-    """
-
-    step: FloatArray
-    column: IntArray
-    is_number: BoolArray
-
-
-def _sets(slopes: FloatArray, square: FloatArray, column: IntArray, most: int) -> Iterator[IntArray]:
-    """Yield sets of moves of one column, of two and so on, shape (n, size), that promise the shortest changes."""
-    n = len(column)
-    sets = np.arange(n)[:, None]
-    for size in range(1, most + 1):
-        if size > 1:
-            wider = np.column_stack([np.repeat(sets, n, axis=0), np.tile(np.arange(n), len(sets))])
-            wider = np.sort(wider[(column[wider[:, :-1]] != column[wider[:, -1:]]).all(axis=1)], axis=1)
-            sets = wider[np.unique(wider @ n ** np.arange(size), return_index=True)[1]]
-        if not len(sets):
-            return
-        worth = (slopes[sets] * _shortest(slopes, square, sets)).sum(axis=1)
-        sets = sets[np.argsort(-worth, kind="stable")[:SETS_TRIED]]
-        yield sets
-
-
-def _shortest(slopes: FloatArray, square: FloatArray, sets: IntArray) -> FloatArray:
-    """Return ``inv(A) g`` of each set."""
-    A = square[sets[:, :, None], sets[:, None]]
-    return np.asarray(np.linalg.solve(A, slopes[sets][..., None])[..., 0])
 
 
 def _shorter(found: Found | None, X: FloatArray, lengths: FloatArray) -> Found | None:

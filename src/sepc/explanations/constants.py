@@ -22,7 +22,9 @@ KEPT_CUTS = 4
 SHARES_OF_STEP, INWARD = (of.ravel() for of in np.meshgrid([0.25, 0.6, 1.0], [0.0, 0.05, 0.15, 0.4]))
 
 # Sets of columns of each size that are tried, and of all those that are refined.
-SETS_TRIED, SETS_REFINED = 40, 4
+SETS_TRIED, SETS_REFINED = 30, 5
+# Changes of columns are taken back while the change gets shorter by this share.
+WORTHWHILE = 0.01
 
 # Where there are no slopes: lines to training records on which the search goes, and how many points it tries about the
 # best way, how far from it as shares of its length.

@@ -9,8 +9,9 @@ import numpy as np
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import in_words, length_in_words, listed, percent
 from sepc.common.typing import FloatArray
+from sepc.explanations.change_columns import few_columns
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
-from sepc.explanations.change_search import ChangeSearch, Found, Judged
+from sepc.explanations.change_search import ChangeSearch, Found
 from sepc.explanations.constants import LOOKED_AT, MOST_LINES, REFINED, STARTS
 from sepc.explanations.notes import Neighbour
 from sepc.explanations.vocabulary import Value, Vocabulary, length
@@ -125,10 +126,10 @@ def _search(search: ChangeSearch, others: FloatArray) -> None:
     if search.has_slopes:
         judged = search.shrink(starts) if len(starts) else search.judge(others[:1])
         judged = judged.among(judged.order[:REFINED])
-        # Where odds change most is on the way.
-        few, free = search.few_columns(np.concatenate([judged.Z[:1], 0.5 * (judged.Z[:1] + search.z)]))
-        both = Judged(*(np.concatenate(of) for of in zip(judged, few, strict=True)))
-        search.refine(both, np.concatenate([np.ones(judged.Z.shape, dtype=bool), free]))
+        # Odds change most on the way.
+        places = search.z + np.array([[0.0], [0.5], [1.0]]) * (judged.Z[:1] - search.z)
+        few, free = few_columns(search, places, starts)
+        search.refine(judged.and_(few), np.concatenate([np.ones(judged.Z.shape, dtype=bool), free]))
     elif len(others):
         # Counts make small islands of other labels: any line may meet one.
         points = others if search.model.records is None else search.model.records.points
@@ -136,8 +137,8 @@ def _search(search: ChangeSearch, others: FloatArray) -> None:
         search.shrink(lines)
         search.shrink(search.largest_moves(lines))
         search.wander()
-    if search.best is not None and any(word.is_level for word in search.reachable.words):
-        search.take_back(search.model.units(search.best.X))
+    if any(word.is_level for word in search.reachable.words):
+        search.take_back()
 
 
 def _others(search: ChangeSearch, vocabulary: Vocabulary) -> tuple[FloatArray, Neighbour | None]:
