@@ -13,7 +13,7 @@ import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_search import ChangeSearch, Judged
-from sepc.explanations.constants import SETS_REFINED, SETS_TRIED, STEP
+from sepc.explanations.constants import SETS_COMPARED, SETS_REFINED, SETS_TRIED, STEP, TIMES_BEST
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -50,30 +50,32 @@ class Moves(NamedTuple):
 
 
 def few_columns(search: ChangeSearch, places: FloatArray, others: FloatArray) -> tuple[Judged, BoolArray]:
-    """Return changes of few columns, and the features that these consist of, shape (n, d).
+    """Return changes of few columns to refine, and the features that these consist of, shape (n, d).
 
     Slopes are those at some places, shape (m, d); a change may also take over values of other records, shape (k, d).
     """
     moves = Moves.of(search)
     square = moves.step @ search.metric @ moves.step.T
-    starts, free = [np.empty((0, len(search.z)))], [np.empty((0, len(search.z)), dtype=bool)]
+    nothing = np.empty((0, len(search.z)))
+    cost, starts, free = [np.empty(0)], [nothing], [nothing.astype(bool)]
     for slopes in _effects(search, places, moves):
-        for sets, shares in _sets(slopes, square, moves, search.max_columns):
-            starts.append(search.z + np.einsum("ij,ijk->ik", shares, moves.step[sets]))
-            free.append((moves.step[sets] != 0.0).any(axis=1))
-    Z, first = np.unique(np.concatenate(starts), axis=0, return_index=True)
-    judged, of = search.judge(Z), np.concatenate(free)[first]
-    judged, of = _best_of_each(judged, of, SETS_REFINED)
-    taken = np.where(of[:, None], others, search.z).reshape(-1, len(search.z))
-    of = np.concatenate([of, np.repeat(of, len(others), axis=0)])
-    return _best_of_each(judged.and_(search.judge(taken)), of, SETS_REFINED)
-
-
-def _best_of_each(judged: Judged, free: BoolArray, most: int) -> tuple[Judged, BoolArray]:
-    """Return the best record of each set of free features, those of the best sets."""
+        for sets, shares, length, of_odds in _sets(slopes, square, moves, search.max_columns):
+            # No change of few columns is shorter than the best of all.
+            least = length if search.best is None else search.best.length
+            for factor in TIMES_BEST:
+                far = np.where(moves.is_number[sets], (factor * least / length)[:, None], 1.0)
+                starts.append(search.z + np.einsum("ij,ijk->ik", far * shares, moves.step[sets]))
+                free.append((moves.step[sets] != 0.0).any(axis=1))
+                cost.append(of_odds)
+    Z, of, cheap = np.concatenate(starts), np.concatenate(free), np.argsort(np.concatenate(cost), kind="stable")
+    of_sets = of[cheap[np.sort(np.unique(of[cheap], axis=0, return_index=True)[1])][:SETS_TRIED]]
+    mine = (of[:, None] == of_sets).all(axis=2).any(axis=1)
+    taken = np.where(of_sets[:, None], others, search.z).reshape(-1, len(search.z))
+    of = np.concatenate([of[mine], np.repeat(of_sets, len(others), axis=0)])
+    judged = search.judge(np.concatenate([Z[mine], taken]))
     order = judged.order
-    first = order[np.sort(np.unique(free[order], axis=0, return_index=True)[1])][:most]
-    return judged.among(first), free[first]
+    best = order[np.sort(np.unique(of[order], axis=0, return_index=True)[1])][:SETS_REFINED]
+    return judged.among(best), of[best]
 
 
 def _effects(search: ChangeSearch, places: FloatArray, moves: Moves) -> FloatArray:
@@ -87,11 +89,10 @@ def _effects(search: ChangeSearch, places: FloatArray, moves: Moves) -> FloatArr
     return np.asarray(odds[1] - odds[0])
 
 
-def _sets(slopes: FloatArray, square: FloatArray, moves: Moves, most: int) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield sets of moves of one column, of two and so on, that promise the shortest changes, and shares of each move.
-
-    Both have the shape (n_sets, size).
-    """
+def _sets(
+    slopes: FloatArray, square: FloatArray, moves: Moves, most: int
+) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
+    """Yield sets of moves of one column, of two and so on, that promise the shortest changes, with their `_shares`."""
     n, column = len(moves.column), moves.column
     sets = np.arange(n)[:, None]
     for size in range(1, most + 1):
@@ -101,14 +102,14 @@ def _sets(slopes: FloatArray, square: FloatArray, moves: Moves, most: int) -> It
             sets = wider[np.unique(wider @ n ** np.arange(size), return_index=True)[1]]
         if not len(sets):
             return
-        shares, cost = _shares(slopes[sets], square[sets[:, :, None], sets[:, None]], moves.is_number[sets])
-        best = np.argsort(cost, kind="stable")[:SETS_TRIED]
+        shares, length, cost = _shares(slopes[sets], square[sets[:, :, None], sets[:, None]], moves.is_number[sets])
+        best = np.argsort(cost, kind="stable")[:SETS_COMPARED]
         sets = sets[best]
-        yield sets, shares[best]
+        yield sets, shares[best], length[best], cost[best]
 
 
-def _shares(g: FloatArray, A: FloatArray, is_number: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the share of each move of some sets, shape (n, size), and the length of the change per odds gained.
+def _shares(g: FloatArray, A: FloatArray, is_number: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the share of each move of some sets, shape (n, size), the length of the change, and that per odds gained.
 
     Odds of 1 are another label. `g` are the slopes, shape (n, size), and A the products of moves, (n, size, size).
     """
@@ -118,5 +119,5 @@ def _shares(g: FloatArray, A: FloatArray, is_number: BoolArray) -> tuple[FloatAr
     worth = (g * direction).sum(axis=1)
     scale = np.where(worth > _TINY, np.maximum(1.0 - gained, 0.0) / np.maximum(worth, _TINY), 0.0)
     shares = np.where(is_number, direction * scale[:, None], 1.0)
-    length = np.sqrt(np.einsum("ij,ijk,ik->i", shares, A, shares))
-    return shares, length / np.clip(gained + scale * worth, 1e-9, 1.0)
+    length = np.maximum(np.sqrt(np.einsum("ij,ijk,ik->i", shares, A, shares)), _TINY)
+    return shares, length, length / np.clip(gained + scale * worth, 1e-9, 1.0)
