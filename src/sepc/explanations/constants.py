@@ -22,9 +22,9 @@ KEPT_CUTS = 4
 SHARES_OF_STEP, INWARD = (of.ravel() for of in np.meshgrid([0.25, 0.6, 1.0], [0.0, 0.05, 0.15, 0.4]))
 
 # Sets of columns: of each size those that the next size begins with, those that are tried, and those that are refined.
-SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 15, 5
+SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 15, 7
 # Lengths that are tried, in times of the best change of all columns.
-TIMES_BEST = (1.0, 1.5, 2.2)
+TIMES_BEST = (1.0, 1.5, 2.2, 3.2)
 # Changes of columns are taken back while the change gets shorter by this share.
 WORTHWHILE = 0.01
 
