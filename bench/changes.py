@@ -70,6 +70,11 @@ def main() -> None:
                 directions[model] = [way for record in told for way in record["directions"]]
     if directions:
         print()
+        table("times", "model", "records", "median, ms", "90 %, ms")
+        for model in options.models:
+            times = 1e3 * np.array(seconds(model, options.records))
+            row(model, len(times), *(f"{np.quantile(times, share):.0f}" for share in (0.5, 0.9)))
+        print()
         table("directions", "model", "changes", "radius, perimeter and area in one direction, %")
         for model, ways in directions.items():
             row(model, len(ways), percent(ways))
@@ -152,12 +157,23 @@ def at_random(clf, record: pd.DataFrame, tries: int) -> tuple[float, float]:
     return tuple(np.inf if found is None else found.length for found in (search.best, search.best_of_few))
 
 
+def seconds(model: str, n: int) -> list[float]:
+    """Return the CPU times of explanations of WDBC without a table in front of the classifier."""
+    X, y = cells("wdbc")
+    clf, times = MODELS[model]().fit(X[::2], y[::2]), []
+    for x in X[1::2][: n + 1]:
+        start = process_time()
+        clf.explain(x)
+        times.append(process_time() - start)
+    return times[1:]  # the first one fills caches
+
+
 def show(name: str, model: str, kind: str, found: list[dict], seconds: list[float]) -> None:
     there, missed = [one for one in found if "label" in one], percent([one["missed"] for one in found])
     if not there:
         row(name, model, kind, len(found), "0", "", "", missed, *[""] * 5, f"{1e3 * np.median(seconds):.0f}")
         return
-    ratio = np.array([one["ratio"] for one in there])
+    ratio = np.array([one["ratio"] for one in there if one["ratio"] > 0.0] or [np.nan])  # 0: not found at random
     row(
         *(name, model, kind, len(found), percent(["label" in one for one in found])),
         *(percent([one[what] for one in there]) for what in ("label", "typical")),

@@ -23,6 +23,7 @@ from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
+from sepc.explanations.counterfactual import NONE_ORDINARY, Counterfactual
 from sepc.explanations.explanation import Explanation
 from sepc.model.acceptance import MinTrust, Promise
 from sepc.model.assessment import Assessment
@@ -412,15 +413,22 @@ class TablePipeline(LinkedToSite, Pipeline):
         vocabulary = self._encoder.vocabulary(row)
         limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
         found = self[-1].explain(self._features(row), vocabulary=vocabulary, **limits)
-        return self._with_gaps(found, row, vocabulary)
+        return self._with_gaps(found, row, vocabulary, min_typicality)
 
     def _with_gaps(
-        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary
+        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary, min_typicality: float
     ) -> Explanation | EnsembleExplanation:
-        """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps."""
+        """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps.
+
+        Changes leave empty cells alone: where these are less typical than a changed record must be, there are none.
+        """
         typicality = float(self._typicality_of_gaps(row)[0])
         if np.isnan(typicality):
             return found
+        both = found.counterfactual, found.actionable_change
+        smallest, actionable = (self._ordinary(change, min_typicality) for change in both)
+        none_because = NONE_ORDINARY if smallest is None and both[0] is not None else found.no_change_because
+        found = replace(found, counterfactual=smallest, actionable_change=actionable, no_change_because=none_because)
         is_strange = typicality < STRANGE
         reason = "strange" if is_strange else found.reason
         columns = self._encoder.gaps(row)[0] if is_strange else ()
@@ -430,6 +438,16 @@ class TablePipeline(LinkedToSite, Pipeline):
         others = (share for share in found.strange_features if share.feature not in columns)
         strange = (*vocabulary.gaps(columns), *others)
         return replace(found, reason=reason, typicality=typicality, strange_features=strange)
+
+    def _ordinary(self, change: Counterfactual | None, min_typicality: float) -> Counterfactual | None:
+        """Return a change with the typicality that `assess` returns; None where that is too low."""
+        if change is None:
+            return None
+        of_gaps = float(self._typicality_of_gaps(pd.DataFrame([change.point]))[0])
+        if np.isnan(of_gaps):
+            return change
+        typicality = of_gaps if change.typicality is None else min(change.typicality, of_gaps)
+        return replace(change, typicality=typicality) if typicality >= min_typicality else None
 
     @property
     def landscape_(self) -> Any:
