@@ -15,7 +15,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_search import ChangeSearch, Judged
 from sepc.explanations.constants import SETS_COMPARED, SETS_REFINED, SETS_TRIED, STEP, TIMES_BEST
 
-_TINY = np.finfo(np.float64).tiny
+_NOTHING = 1e-12  # odds that are none
 
 
 class Moves(NamedTuple):
@@ -117,7 +117,7 @@ def _shares(g: FloatArray, A: FloatArray, is_number: BoolArray) -> tuple[FloatAr
     direction = np.linalg.solve(np.where(both, A, np.eye(g.shape[1])), (g * is_number)[..., None])[..., 0]
     gained = (g * ~is_number).sum(axis=1)
     worth = (g * direction).sum(axis=1)
-    scale = np.where(worth > _TINY, np.maximum(1.0 - gained, 0.0) / np.maximum(worth, _TINY), 0.0)
+    scale = np.where(worth > _NOTHING, np.maximum(1.0 - gained, 0.0) / np.maximum(worth, _NOTHING), 0.0)
     shares = np.where(is_number, direction * scale[:, None], 1.0)
-    length = np.maximum(np.sqrt(np.einsum("ij,ijk,ik->i", shares, A, shares)), _TINY)
+    length = np.maximum(np.sqrt(np.einsum("ij,ijk,ik->i", shares, A, shares)), 1e-9)
     return shares, length, length / np.clip(gained + scale * worth, 1e-9, 1.0)

@@ -98,6 +98,8 @@ class ReachableRecords:
     ----------
     x : ndarray of shape (d,)
         The record's features; 0 in place of missing values.
+    gaps : ndarray of bool, shape (d,)
+        Which features are missing.
     words : tuple of Word
         The columns that may change: those with a value.
     is_number : ndarray of bool, shape (d,)
@@ -107,12 +109,12 @@ class ReachableRecords:
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: ChangeLimits, x: FloatArray) -> None:
-        self._gaps = np.isnan(x)
-        self.vocabulary, self.x = vocabulary, np.where(self._gaps, 0.0, x)
+        self.gaps = np.isnan(x)
+        self.vocabulary, self.x = vocabulary, np.where(self.gaps, 0.0, x)
         self.low, self.high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         self.is_fixed = np.zeros(len(x), dtype=bool)
         for word in vocabulary.words:
-            if word.name in limits.fixed or self._gaps[word.at].any():
+            if word.name in limits.fixed or self.gaps[word.at].any():
                 self.is_fixed[word.at] = True
             if word.name in limits.ranges:
                 j = word.at.start
@@ -127,7 +129,7 @@ class ReachableRecords:
 
     def with_gaps(self, X: FloatArray) -> FloatArray:
         """Return records, shape (n, d), with the missing values of the explained one."""
-        return np.where(self._gaps, np.nan, X) if self._gaps.any() else X
+        return np.where(self.gaps, np.nan, X) if self.gaps.any() else X
 
     def nearest(self, X: FloatArray) -> FloatArray:
         """Return the nearest records, shape (n, d), that the record may be changed to."""

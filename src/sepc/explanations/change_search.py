@@ -306,5 +306,8 @@ def _least(slopes: FloatArray, levels: FloatArray) -> FloatArray | None:
     E = np.concatenate([slopes[steep].T, levels[None, steep]]) / size[steep]
     aim = np.zeros(len(E))
     aim[-1] = 1.0
-    rest = E @ nnls(E, aim)[0] - aim
+    try:
+        rest = E @ nnls(E, aim)[0] - aim
+    except RuntimeError:  # too many iterations
+        return None
     return None if abs(rest[-1]) < 1e-9 else -rest[:-1] / rest[-1]

@@ -148,17 +148,18 @@ def _others(search: ChangeSearch, vocabulary: Vocabulary) -> tuple[FloatArray, N
         others = [np.delete(model.outline.middles, search.label, axis=0), *_centers(model, search.label)]
         points = np.concatenate(others)
         return points[~np.isnan(points).any(axis=1)], None
-    rows = np.flatnonzero(model.records.codes != search.label)
-    distances = search.lengths(model.records.points[rows])
-    order = np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]
-    k = rows[order[0]]
+    among = np.flatnonzero(model.records.codes != search.label)
+    # What the record has no value of does not tell how near another one is.
+    points = np.where(search.reachable.gaps, search.z, model.records.points[among])
+    distances, rows = search.lengths(points), model.records.rows[among]
+    first = int(np.lexsort((rows, distances))[0])
     nearest = Neighbour(
-        int(model.records.rows[k]),
-        plain(model.classes[model.records.codes[k]]),
-        float(distances[order[0]]),
-        vocabulary.record(model.original(model.records.as_they_came[k])),
+        int(rows[first]),
+        plain(model.classes[model.records.codes[among[first]]]),
+        float(distances[first]),
+        vocabulary.record(model.original(model.records.as_they_came[among[first]])),
     )
-    return model.records.points[rows[order]], nearest
+    return points[np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]], nearest
 
 
 def _centers(model: FittedModel, label: int) -> list[FloatArray]:
