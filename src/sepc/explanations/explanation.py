@@ -248,7 +248,7 @@ class Explanation(TextExplanation):
             yield from (self._verdict(), self._counts(), self._place(), self._caution_of_counts())
         else:
             yield from (self._verdict_without_ellipsoids(), self._place(), _OUTSIDE)
-        yield nearest_in_words(self.neighbours, self.unit)
+        yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
         yield self.change_in_words(bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:

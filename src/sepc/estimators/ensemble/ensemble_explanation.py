@@ -186,7 +186,7 @@ class EnsembleExplanation(TextExplanation):
         if self.missing is not None:
             yield from self.missing.sentences()
         yield self._caution()
-        yield nearest_in_words(self.neighbours, self.unit)
+        yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
         yield self.change_in_words()
 
     def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
