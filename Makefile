@@ -110,6 +110,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/paper_trust.py --repeats 1
 	$(RUN) bench/stability.py --seeds 1 --refits 5
 	$(RUN) bench/novelty.py --most 300
+	$(RUN) bench/changes.py --records 5 --tries 2000 --models sepc
 	$(RUN) bench/calibration_cost.py --repeats 3
 	$(RUN) bench/decisions.py --repeats 1
 	$(RUN) bench/missing.py --sets wdbc vehicle iris --shares 0.2

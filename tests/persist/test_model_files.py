@@ -102,6 +102,7 @@ class TestWithoutRecords:
             assert "nearest training records" not in one["details"]
             # What is usual is quantiles of the records, or of the densities; correlated columns are told by records.
             of_records = {"neighbours", "text", "details", "doubt", "counterfactual", "evidence", "descriptions"}
+            of_records |= {"nearest_other", "actionable_change"}
             for name in one.keys() - of_records:
                 assert repr(one[name]) == repr(two[name]), name
             contributions = [{c["column"]: c["contribution"] for c in e["evidence"]["columns"]} for e in (one, two)]
@@ -326,7 +327,7 @@ class TestTables:
         assert rows is (repr(one) == repr(two))
         # Among what is told of features: how usual a value is in a region.
         of_records = {"neighbours", "counterfactual", "features", "missing", "text", "details", "doubt", "advice"}
-        of_records |= {"evidence", "descriptions"}
+        of_records |= {"evidence", "descriptions", "nearest_other", "actionable_change"}
         assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
         assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_

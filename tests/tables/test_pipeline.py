@@ -103,6 +103,9 @@ def test_the_explanation_names_the_columns_that_make_a_record_strange():
     why, a = clf.explain(odd), clf.assess(pd.DataFrame([odd]))
     assert why.reason == a.reason[0] == "strange"
     assert why.typicality == a.typicality[0]
+    # Without its age no change makes it ordinary.
+    assert why.counterfactual is why.actionable_change is None
+    assert why.no_change_because == "none-ordinary"
     named = [(one.feature, one.value) for one in why.strange_features[:2]]
     assert named == [("color", "mauve"), ("sex", "neither")]
     assert "color (mauve), sex (neither)" in why.details

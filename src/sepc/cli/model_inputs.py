@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -204,8 +203,7 @@ class BatchPredictor:
         explain = partial(self.model.explain, **limits)
         explanation = self._call(explain, self.table(batch, rows_before), rows_before)
         # The command line counts rows from 1.
-        neighbours = tuple(neighbour._replace(row=neighbour.row + 1) for neighbour in explanation.neighbours)
-        return replace(explanation, neighbours=neighbours)
+        return explanation.with_rows_from(1)
 
     def _call(self, method: Any, table: pa.Table, rows_before: int) -> Any:
         try:

@@ -256,6 +256,21 @@ def _explain(commands: Any) -> None:
         metavar=("COL", "LOW:HIGH"),
         help="from where to where a change may take a column, such as --ranges age 20:60; either end may be left out",
     )
+    command.add(
+        "--min-typicality",
+        type=float,
+        default=0.1,
+        metavar="SHARE",
+        help="how ordinary the changed record must be: the share of training records that are at least as strange "
+        "(default %(default)s)",
+    )
+    command.add(
+        "--max-columns",
+        type=int,
+        default=3,
+        metavar="N",
+        help="most columns of the second change, of few columns (default %(default)s)",
+    )
     command.output(
         "FILE",
         "where to write, by its suffix: a table (.csv, .tsv, .parquet, ...), .json, .jsonl or .txt (default: a text to "

@@ -142,6 +142,8 @@ MESSAGES = {
     # explanations
     "change-unknown-column": "there is no column {column!r} to hold a change to; expected one of {columns}, or a number from 0 to {last}.",
     "fixed-with-range": "{columns} is fixed and has a range; expected one of the two for each column.",
+    "max-columns": "max_columns is {max_columns!r}; expected a whole number of 1 or more, such as 3.",
+    "min-typicality": "min_typicality is {min_typicality!r}; expected a share of at least 0 and below 1, such as 0.1.",
     "range-empty": "the range of {name} is {low} to {high}; expected the lowest value that it can have first.",
     "range-end-no-number": "the range of {name} ends at {end!r}; expected a number.",
     "range-ends": "the range of {column!r} is {ends!r}; expected its lowest and highest value, as (20, 60).",

@@ -291,7 +291,14 @@ class SEPClassifier(TrustClassifier):
         return found
 
     def explain(
-        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: "Vocabulary | None" = None
+        self,
+        x: Any,
+        *,
+        fixed: Any = (),
+        ranges: Any = None,
+        min_typicality: float = 0.1,
+        max_columns: int = 3,
+        vocabulary: "Vocabulary | None" = None,
     ) -> "Explanation":
         """Explain why one point gets its label, and what would have to change for another one.
 
@@ -303,6 +310,11 @@ class SEPClassifier(TrustClassifier):
             Features that a change to another label must leave alone, by names or by numbers from 0.
         ranges : dict, optional
             Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
+        min_typicality : float, default=0.1
+            Least typicality of the changed record: the share of training records that are at least as strange. Without
+            it changes are shorter, and may lead to records that cannot exist.
+        max_columns : int, default=3
+            Most columns that `actionable_change` may change.
         vocabulary : Vocabulary, optional
             Names and units of the columns that features were made from; the features by default.
 
@@ -321,7 +333,8 @@ class SEPClassifier(TrustClassifier):
 
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
-        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names), self.promise)
+        limits = ChangeLimits.of(names, fixed, ranges, min_typicality, max_columns)
+        return explain(self.model_, point, vocabulary, limits, self.promise)
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

@@ -1,4 +1,4 @@
-"""Limits of a counterfactual: fixed columns, and the ranges of others."""
+"""Limits of a counterfactual: fixed columns, ranges of others, how ordinary it is, and how many columns may change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ import numpy as np
 from sepc.common.errors import InputError
 from sepc.common.text import in_words, listed, shortened
 from sepc.common.typing import FloatArray
+from sepc.explanations.constants import MAX_COLUMNS, MIN_TYPICALITY
 from sepc.explanations.vocabulary import Value, Vocabulary
 
 
@@ -23,13 +24,26 @@ class ChangeLimits:
     ranges : dict of str to pair
         Lowest and highest value of a column after the change, None for an open end. A column that is beyond its range
         may keep its value.
+    min_typicality : float
+        Least typicality of the changed record.
+    max_columns : int
+        Most columns that the actionable form of the change may have.
     """
 
     fixed: tuple[str, ...] = ()
     ranges: dict[str, tuple[Value, Value]] = field(default_factory=dict)
+    min_typicality: float = MIN_TYPICALITY
+    max_columns: int = MAX_COLUMNS
 
     @classmethod
-    def of(cls, fixed: Any, ranges: Any, names: Sequence[str]) -> "ChangeLimits":
+    def of(
+        cls,
+        names: Sequence[str],
+        fixed: Any,
+        ranges: Any,
+        min_typicality: Any = MIN_TYPICALITY,
+        max_columns: Any = MAX_COLUMNS,
+    ) -> "ChangeLimits":
         """Return the limits that a user gives, checked.
 
         `fixed` is a column, by its name or by its number from 0, or a sequence of them; `ranges` is None or a dict of
@@ -43,7 +57,11 @@ class ChangeLimits:
         both = [name for name in held if name in within]
         if both:
             raise InputError("fixed-with-range", columns=listed(both))
-        return cls(held, within)
+        if not isinstance(min_typicality, (int, float, np.number)) or not 0.0 <= min_typicality < 1.0:
+            raise InputError("min-typicality", min_typicality=min_typicality)
+        if not isinstance(max_columns, (int, np.integer)) or isinstance(max_columns, bool) or max_columns < 1:
+            raise InputError("max-columns", max_columns=max_columns)
+        return cls(held, within, float(min_typicality), int(max_columns))
 
     def in_words(self) -> str:
         """Return them as a part of a sentence, with a leading blank; an empty text if there are none."""
@@ -80,6 +98,8 @@ class ReachableRecords:
     ----------
     x : ndarray of shape (d,)
         The record's features; 0 in place of missing values.
+    gaps : ndarray of bool, shape (d,)
+        Which features are missing.
     words : tuple of Word
         The columns that may change: those with a value.
     is_number : ndarray of bool, shape (d,)
@@ -89,12 +109,12 @@ class ReachableRecords:
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: ChangeLimits, x: FloatArray) -> None:
-        self._gaps = np.isnan(x)
-        self.vocabulary, self.x = vocabulary, np.where(self._gaps, 0.0, x)
+        self.gaps = np.isnan(x)
+        self.vocabulary, self.x = vocabulary, np.where(self.gaps, 0.0, x)
         self.low, self.high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         self.is_fixed = np.zeros(len(x), dtype=bool)
         for word in vocabulary.words:
-            if word.name in limits.fixed or self._gaps[word.at].any():
+            if word.name in limits.fixed or self.gaps[word.at].any():
                 self.is_fixed[word.at] = True
             if word.name in limits.ranges:
                 j = word.at.start
@@ -109,7 +129,7 @@ class ReachableRecords:
 
     def with_gaps(self, X: FloatArray) -> FloatArray:
         """Return records, shape (n, d), with the missing values of the explained one."""
-        return np.where(self._gaps, np.nan, X) if self._gaps.any() else X
+        return np.where(self.gaps, np.nan, X) if self.gaps.any() else X
 
     def nearest(self, X: FloatArray) -> FloatArray:
         """Return the nearest records, shape (n, d), that the record may be changed to."""

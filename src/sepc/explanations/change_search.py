@@ -1,316 +1,313 @@
-"""The search for the smallest change: from a record to the nearest one that has another label.
+"""The search for the smallest change: from a record to the nearest ordinary one that has another label.
 
-Lengths are distances between the two records in the units of the model. The search starts at the record itself:
+A change d of a record, in the units of the model, has the length sqrt(d' A d). For columns of numbers A is the inverse
+of their covariance within classes (`model.relations`): a Mahalanobis distance, by which columns that always move
+together are near if they do, and far if they part. Other columns, and all where a model has learnt no relations, count
+by themselves: there A is the identity, and the length that of the change in standard deviations.
 
-1. It goes along the lines to other records and regions until the label changes, on all lines at once: each step keeps
-   the lines whose label has changed by then.
-2. Where columns hold one of a few values, it changes one column at a time, takes changes back and exchanges one for
-   another, as long as the whole change gets shorter (`exchange_columns`).
-3. It refines the numbers: the shortest way to a surface is normal to it, so the direction is turned towards the normal
-   of the surface at which the label changes, as long as the change gets shorter.
+A record will do if the model gives it another label, and if its typicality is at least that asked for; the way there
+need not be typical. The search
 
-All evaluated records are ones that the explained one may be changed to. They are evaluated in batches, since one takes
-nearly as long as a hundred. The search is deterministic.
+1. starts at the nearest training records that will do, and at centres of regions, and goes back along the lines to the
+   explained record as far as what it meets there will do (`shrink`),
+2. shortens the change in its numbers: both conditions, as linear functions near the best change, give the shortest one
+   that they allow, and points on the way there are tried (`refine`),
+3. takes back changes of single columns (`take_back`),
+4. changes only as many columns as the second, actionable form of the change may have: those sets of columns that
+   promise the shortest change by the slopes of the odds (`change_columns`).
+
+All records that are offered are ones that the explained one may be changed to. They are evaluated in batches, since one
+takes nearly as long as a hundred. The search is deterministic.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_limits import ReachableRecords
 from sepc.explanations.constants import (
-    FURTHER,
-    HOPELESS,
-    SHARES_OF_RANGE,
-    SHARES_OF_WAY,
-    SHARES_TAKEN_BACK,
-    TURNS_TRIED,
-    WAYS_TO_PLANE,
-    WAYS_TRIED,
+    INWARD,
+    KEPT_CUTS,
+    LINES_AT_ONCE,
+    POINTS_ABOUT,
+    ROUNDS,
+    SHARES_OF_STEP,
+    SPREADS,
+    STEP,
     WORTHWHILE,
 )
 from sepc.model.decision import HELD_OUT_METHODS
 from sepc.model.fitted_model import FittedModel
 
-# Trust methods whose labels come from counts, which have no gradient.
-COUNTING_METHODS = (*HELD_OUT_METHODS, "paper")
-# A change is shorter if its length falls by more than rounding.
-_LESS = 1.0 - 1e-9
 _TINY = np.finfo(np.float64).tiny
+# What will do does so by more than rounding; a change is shorter if its length falls by more than that.
+_SURELY = 1e-9
+_LESS = 1.0 - 1e-9
+
+
+def change_metric(model: FittedModel) -> FloatArray:
+    """Return the matrix A of the lengths of changes, shape (d, d); see the module."""
+    metric = np.eye(len(model.features))
+    relations = None if model.typicality_by is None else model.typicality_by.relations
+    if relations is not None:
+        of_both = np.outer(relations.scale, relations.scale)
+        metric[np.ix_(relations.columns, relations.columns)] = relations.precision / of_both
+    return metric
 
 
 class Judged(NamedTuple):
-    """Evaluated records X, shape (n, d), all of them reachable.
+    """Evaluated records, all of them reachable: in the units of the model, Z of shape (n, d).
 
-    `length` are the lengths of the changes, `is_other` whether they have another label, `margin` the log odds of the
-    most probable other label against that of the explained record, each of shape (n,).
+    `length` are the lengths of the changes and `lack` is what is missing in label and typicality, 0 where both will do,
+    each of shape (n,).
     """
 
-    X: FloatArray
+    Z: FloatArray
     length: FloatArray
-    is_other: BoolArray
-    margin: FloatArray
+    lack: FloatArray
+
+    def among(self, rows: IntArray) -> "Judged":
+        """Return some of them."""
+        return Judged(self.Z[rows], self.length[rows], self.lack[rows])
+
+    def and_(self, other: "Judged") -> "Judged":
+        """Return these and others."""
+        return Judged(*(np.concatenate(of) for of in zip(self, other, strict=True)))
+
+    @property
+    def order(self) -> IntArray:
+        """The best records first: those that will do by their lengths, then the others."""
+        return np.lexsort((self.length, self.lack))
+
+
+class Found(NamedTuple):
+    """A changed record, X of shape (d,) in the original units, and the length of the change."""
+
+    X: FloatArray
+    length: float
 
 
 class ChangeSearch:
-    """Search for the smallest change of one reachable record, of the class `label`, that leads to another label.
+    """Search for the smallest changes of one reachable record of the class `label`.
 
     Attributes
     ----------
-    best : ndarray of shape (d,) or None
-        The nearest record with another label so far.
-    length : float
-        Length of the change to it.
+    best : Found or None
+        The smallest change so far.
+    best_of_few : Found or None
+        The same of those that change at most `max_columns` columns.
+    meets_other_labels : bool
+        Whether any record with another label was met, ordinary or not.
     """
 
-    def __init__(self, model: FittedModel, label: int, reachable: ReachableRecords) -> None:
-        self.model, self.label, self.reachable = model, label, reachable
-        self.z = model.units(reachable.x)
-        self.best: FloatArray | None = None
-        self.length = np.inf
+    def __init__(
+        self, model: FittedModel, label: int, reachable: ReachableRecords, min_typicality: float, max_columns: int
+    ) -> None:
+        self.model, self.label, self.reachable, self.max_columns = model, label, reachable, max_columns
+        self.z, self.metric = model.units(reachable.x), change_metric(model)
+        self.root = np.linalg.cholesky(self.metric)
+        self.best: Found | None = None
+        self.best_of_few: Found | None = None
+        self.meets_other_labels = False
+        by = model.typicality_by
+        self.least_score, self.score_unit = -np.inf, 1.0
+        if by is not None and min_typicality > 0.0:
+            self.least_score = by.least_score(min_typicality)
+            # From the middle of the training records to the strangest of a hundred.
+            unit = by.least_score(0.5) - by.least_score(0.01)
+            self.score_unit = unit if unit > _SURELY else 1.0
+        self.odds_unit = 1.0
+        self.odds_unit = max(-float(self.slack(self.z[None])[0][0, 0]), 0.1)
+        self.starts = [word.at.start for word in reachable.vocabulary.words]
 
-    def judge(self, X: FloatArray) -> Judged:
-        """Evaluate the nearest reachable records, and keep the best of them."""
+    def judge(self, Z: FloatArray) -> Judged:
+        """Evaluate the nearest reachable records to points, and keep the best of them."""
+        if not len(Z):
+            return Judged(Z, np.empty(0), np.empty(0))
+        # What is as it was but for rounding is as it was.
+        X = np.where(np.abs(Z - self.z) <= _SURELY, self.reachable.x, self.model.original(Z))
         X = self.reachable.nearest(X)
-        is_other, margin = self._judgement(X)
-        judged = Judged(X, self.lengths(X), is_other, margin)
-        length = np.where(is_other, judged.length, np.inf)
-        nearest = int(length.argmin())
-        if length[nearest] < self.length:
-            self.best, self.length = X[nearest], float(length[nearest])
-        return judged
+        Z = self.model.units(X)
+        slack, is_other = self.slack(Z, X)
+        lack = np.maximum(-slack, 0.0).sum(axis=1)
+        sure = is_other & (slack > _SURELY).all(axis=1) if self.has_slopes else is_other & (slack[:, 1] > _SURELY)
+        lack = np.where(sure, 0.0, lack + _SURELY)
+        length = self.lengths(Z)
+        n_changed = np.count_nonzero(np.logical_or.reduceat(self.reachable.x != X, self.starts, axis=1), axis=1)
+        self.meets_other_labels |= bool(is_other.any())
+        few = sure & (n_changed <= self.max_columns)
+        self.best = _shorter(self.best, X, np.where(sure, length, np.inf))
+        self.best_of_few = _shorter(self.best_of_few, X, np.where(few, length, np.inf))
+        return Judged(Z, length, lack)
 
-    def _judgement(self, X: FloatArray) -> tuple[BoolArray, FloatArray]:
-        decision = self.model.decide(self.reachable.with_gaps(X))
-        log_proba = np.log(np.maximum(decision.proba, _TINY))
-        others = np.delete(log_proba, self.label, axis=1).max(axis=1)
-        return np.asarray(decision.label != self.label), np.asarray(others - log_proba[:, self.label])
+    @property
+    def has_slopes(self) -> bool:
+        """Whether odds have slopes; those from counts go in steps."""
+        return self.model.trust not in (*HELD_OUT_METHODS, "paper")
 
-    def lengths(self, X: FloatArray) -> FloatArray:
-        """Return the lengths of the changes to records of shape (n, d)."""
-        return np.asarray(np.linalg.norm(self.model.units(X) - self.z, axis=1))
+    def slack(self, Z: FloatArray, X: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
+        """Return by how much points have another label and are ordinary, shape (n, 2), and which have another label.
 
-    def along_lines(self, ends: FloatArray, steps: int = 3) -> FloatArray:
-        """Go along lines to `ends`, in the model's units, until the label changes.
-
-        `steps` points of each line are evaluated first, none beyond the best record so far. Returns changed records, in
-        the same units: on those lines of different directions where the label changes first.
+        The first is in units of the explained record's odds, the second in that of scores; both fall short below 0.
         """
-        away = ends - self.z
-        far = np.linalg.norm(away, axis=1)
-        away, far = away[far > 0.0], far[far > 0.0]
-        if self.best is None and len(far):
-            self.judge(self.model.original(self.z + away))
-        if self.best is None or not len(far):
-            return np.empty((0, len(self.z)))
-        direction = away / far[:, None]
-        live, leaders = np.arange(len(far)), np.empty(0, dtype=np.int64)
-        low, high = 0.0, self.length
-        for _ in range(3):  # each on the remaining lines
-            radii = np.linspace(low, high, steps + 1)
-            reached = np.minimum(radii[1:, None], far[live])
-            points = (self.z + reached[:, :, None] * direction[live]).reshape(-1, len(self.z))
-            is_other = self.judge(self.model.original(points)).is_other.reshape(reached.shape)
-            if not is_other.any():
-                break
-            k = int(is_other.any(axis=1).argmax())
-            low, high, steps = float(radii[k]), float(radii[k + 1]), 8
-            live = live[is_other[k]]
-            leaders = np.concatenate([live, leaders])
-        chosen = _apart(leaders, direction)
-        starts: FloatArray = self.z + np.minimum(high, far[chosen])[:, None] * direction[chosen]
-        return starts
+        X = self.model.original(Z) if X is None else X
+        decision, scores = self.model.decide_with_scores(self.reachable.with_gaps(X))
+        policy = self.model.policy
+        if policy is None or policy.costs is None:
+            worth = np.log(np.maximum(decision.proba, _TINY))
+        else:  # the label that costs least
+            worth = -np.log(np.maximum(decision.proba @ policy.costs, _TINY))
+        odds = np.delete(worth, self.label, axis=1).max(axis=1) - worth[:, self.label]
+        surplus = np.ones(len(Z)) if scores is None else (scores - self.least_score) / self.score_unit
+        slack = np.column_stack([odds / self.odds_unit, np.minimum(surplus, 1e3)])
+        return slack, np.asarray(decision.label != self.label)
 
-    def refine(self, starts: FloatArray) -> None:
-        """Turn the directions to changed records, in the model's units, to shorten the changes in their numbers."""
-        if not len(starts) or not self.reachable.is_number.any():
-            return
-        at, base = starts, np.where(self.reachable.is_number, self.z, starts)
-        for turn in range(10):
-            away = at - base
-            far = np.linalg.norm(away, axis=1)
-            at, base, away, far = at[far > 0.0], base[far > 0.0], away[far > 0.0], far[far > 0.0]
-            if not len(at):
-                return
-            direction, (normal, beyond) = away / far[:, None], self._surface(at, far)
-            turned = direction[:, None] + TURNS_TRIED[:, None] * (normal - direction)[:, None]
-            turned /= np.maximum(np.linalg.norm(turned, axis=2, keepdims=True), _TINY)
-            ways = _ways(away, far, turned, normal, beyond)
-            tried = base[:, None, None] + ways[..., None] * turned[:, :, None]
-            judged = self.judge(self.model.original(tried.reshape(-1, len(self.z))))
-            length = np.where(judged.is_other, judged.length, np.inf).reshape(len(at), -1)
-            nearest = length.argmin(axis=1)
-            X = judged.X.reshape(len(at), -1, len(self.z))[np.arange(len(at)), nearest]
-            before = np.linalg.norm(at - self.z, axis=1)
-            better = length.min(axis=1) < (1.0 - WORTHWHILE) * before
-            if turn > 0:
-                better &= length.min(axis=1) < HOPELESS * self.length
-            at, base = self.model.units(X)[better], base[better]
+    def lengths(self, Z: FloatArray) -> FloatArray:
+        """Return the lengths of the changes to records of shape (n, d), in the units of the model."""
+        return np.asarray(np.linalg.norm((Z - self.z) @ self.root, axis=1))
 
-    def tighten(self) -> None:
-        """Go back from the best record towards the explained one, in its numbers, as far as the label stays."""
-        for _ in range(2):
+    def shrink(self, Z: FloatArray) -> Judged:
+        """Go from points back along the lines to the explained record; return the nearest that will do on each."""
+        low, high = np.zeros(len(Z)), np.ones(len(Z))
+        for n_points in LINES_AT_ONCE:
+            shares = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, n_points + 1)[1:]
+            judged = self.judge((self.z + shares[:, :, None] * (Z - self.z)[:, None]).reshape(-1, len(self.z)))
+            does = judged.lack.reshape(shares.shape) == 0.0
+            # The last point on a line does, or none does.
+            first = np.where(does.any(axis=1), does.argmax(axis=1), n_points - 1)
+            every = np.arange(len(Z))
+            high, low = shares[every, first], np.where(first > 0, shares[every, first - 1], low)
+        last = every * n_points + first
+        return judged.among(last)
+
+    def refine(self, judged: Judged, free: BoolArray) -> None:
+        """Shorten changes in some of their numbers.
+
+        Which features of each record are free, shape (n, d). Both conditions are ``slopes @ u >= levels`` near a point,
+        where u has the length of the change; the shortest u is a problem of least distance.
+        """
+        lines = [_Line(self, Z, of) for Z, of in zip(judged.Z, free & self.reachable.is_number, strict=True)]
+        found = [(lack, length) for lack, length in zip(judged.lack.tolist(), judged.length.tolist(), strict=True)]
+        for _ in range(ROUNDS if len(lines) else 0):
+            slack = self.slack(np.concatenate([line.probes() for line in lines]))[0]
+            first = 0
+            for line in lines:
+                line.cut(slack[first : first + len(line.u) + 1])
+                first += len(line.u) + 1
+            judged = self.judge(np.concatenate([line.steps() for line in lines]))
+            for i, line in enumerate(lines):
+                rows = slice(i * len(INWARD), (i + 1) * len(INWARD))
+                lack, length = judged.lack[rows], judged.length[rows]
+                k = int(np.lexsort((length, lack))[0])
+                now = float(lack[k]), float(length[k])
+                line.go_on(k if now < (found[i][0], _LESS * found[i][1]) else None)
+                found[i] = min(found[i], now)
+
+    def wander(self) -> None:
+        """Try points about the way to the best record: at random, and the same ones each time."""
+        rng = np.random.default_rng(0)
+        for spread in SPREADS:
             if self.best is not None:
-                base = np.where(self.reachable.is_number, self.reachable.x, self.best)
-                self.judge(base + SHARES_OF_WAY[:, None] * (self.best - base))
+                away = rng.normal(size=(POINTS_ABOUT, len(self.z)))
+                away *= spread * self.best.length / np.linalg.norm(away, axis=1, keepdims=True)
+                shares = np.linspace(0.5, 1.0, POINTS_ABOUT)[:, None]
+                self.judge(self.z + shares * (self.model.units(self.best.X) - self.z) + away)
 
-    def confirm(self) -> None:
-        """Confirm the label of the best record; go slightly further if need be."""
-        if self.best is None:
-            return
-        base = np.where(self.reachable.is_number, self.reachable.x, self.best)
-        further = self.reachable.nearest(base + FURTHER[:, None] * (self.best - base))
-        enough = np.flatnonzero(self.model.decide(self.reachable.with_gaps(further)).label != self.label)
-        self.best = further[enough[0]] if len(enough) else None
-        self.length = float(self.lengths(self.best[None])[0]) if self.best is not None else np.inf
+    def largest_moves(self, Z: FloatArray) -> FloatArray:
+        """Return changes to points, shape (n, d), in the few columns alone that move most."""
+        moves = np.maximum.reduceat(np.abs(Z - self.z), self.starts, axis=1)
+        least = np.sort(moves, axis=1)[:, -min(self.max_columns, moves.shape[1])]
+        some = np.repeat(moves >= least[:, None], np.diff([*self.starts, len(self.z)]), axis=1)
+        return np.where(some, Z, self.z)
 
-    def _surface(self, at: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return tangent planes of the surface at which the label changes, near points beyond it.
-
-        These are the normals towards other labels, shape (n, d), and the distances of the points from the planes, shape
-        (n,); NaN where only labels are known.
-        """
-        free = np.flatnonzero(self.reachable.is_number)
-        normal = np.zeros_like(at)
-        if self.model.trust in COUNTING_METHODS:
-            around = np.random.default_rng(0).normal(size=(2 * len(free) + 32, len(free)))
-            around /= np.linalg.norm(around, axis=1, keepdims=True)
-            around = np.concatenate([around, -around])
-            judged = self._around(at, free, (0.1 * far)[:, None, None] * around)[0]
-            slopes, distance = np.einsum("ij,jk->ik", 2.0 * judged - 1.0, around), np.full(len(at), np.nan)
-            steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
-        else:
-            step = 1e-4  # of finite differences
-            steps = np.concatenate([np.zeros((1, len(free))), step * np.eye(len(free))])
-            judged = self._around(at, free, np.broadcast_to(steps, (len(at), *steps.shape)))[1]
-            slopes = (judged[:, 1:] - judged[:, :1]) / step
-            steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
-            distance = judged[:, 0] / steepness
-        normal[:, free] = slopes / steepness[:, None]
-        return normal, distance
-
-    def _around(self, at: FloatArray, free: IntArray, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return whether points around others have another label, and their margins, both of shape (n, n_steps)."""
-        points = np.repeat(at[:, None], steps.shape[1], axis=1)
-        points[:, :, free] += steps
-        # These need not be reachable: between whole numbers, too, the model has a gradient.
-        is_other, margin = self._judgement(self.model.original(points.reshape(-1, at.shape[1])))
-        return is_other.reshape(steps.shape[:2]).astype(np.float64), margin.reshape(steps.shape[:2])
+    def take_back(self) -> None:
+        """Take back changes of single columns of the best record, and refine what is left, while it gets shorter."""
+        for _ in range(len(self.starts)):
+            if self.best is None:
+                return
+            before, Z = self.best.length, self.model.units(self.best.X)
+            changed = [word.at for word in self.reachable.words if not np.array_equal(Z[word.at], self.z[word.at])]
+            without = np.repeat(Z[None], 1 + len(changed), axis=0)
+            for row, at in enumerate(changed):
+                without[row, at] = self.z[at]
+            judged = self.judge(without)
+            best = judged.order[:1]
+            self.refine(judged.among(best), np.ones((1, len(Z)), dtype=bool))
+            if self.best.length >= (1.0 - WORTHWHILE) * before:
+                return
 
 
-def _ways(away: FloatArray, far: FloatArray, turned: FloatArray, normal: FloatArray, beyond: FloatArray) -> FloatArray:
-    """Return lengths to try in some directions, shape (n, n_directions, n_ways).
+class _Line:
+    """The way of one record to a shorter change of its free features, in coordinates u in which lengths are those of u.
 
-    About the distance to the tangent plane; where that is no help, somewhat less than now.
+    ``Z = origin + basis @ u``; where other features have moved, the shortest change of the free ones is not none, and
+    the origin is there.
     """
-    towards = np.einsum("ij,ikj->ik", normal, turned)
-    plane = np.einsum("ij,ij->i", normal, away) - beyond
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ahead = plane[:, None] / towards
-    helps = (towards > 0.0) & (ahead > 0.0) & (ahead < far[:, None])
-    return np.asarray(np.where(helps[..., None], ahead[..., None] * WAYS_TO_PLANE, far[:, None, None] * WAYS_TRIED))
+
+    def __init__(self, search: ChangeSearch, Z: FloatArray, free: BoolArray) -> None:
+        own, rest = np.flatnonzero(free), np.flatnonzero(~free)
+        root = np.linalg.cholesky(search.metric[np.ix_(own, own)])
+        self.basis, self.origin = np.zeros((len(Z), len(own))), Z.copy()
+        self.basis[own] = np.linalg.inv(root).T
+        drawn = self.basis[own] @ self.basis[own].T @ search.metric[np.ix_(own, rest)] @ (Z - search.z)[rest]
+        self.origin[own] = search.z[own] - drawn
+        self.u = root.T @ (Z - self.origin)[own]
+        self.at, self.cuts = self.u, list[tuple[FloatArray, FloatArray]]()
+
+    def probes(self) -> FloatArray:
+        """Return the point at which conditions are made linear, and one a step away in each coordinate."""
+        return self._points(np.concatenate([self.at[None], self.at + STEP * np.eye(len(self.u))]))
+
+    def cut(self, slack: FloatArray) -> None:
+        """Take the slack at the probes, shape (1 + k, 2), as further linear conditions, and find the shortest u."""
+        slopes = (slack[1:] - slack[0]).T / STEP
+        self.cuts = [*self.cuts[1 - KEPT_CUTS :], (slopes, slopes @ self.at - slack[0])]
+        found = _least(*(np.concatenate(of) for of in zip(*self.cuts, strict=True)))
+        if found is None:
+            self.cuts = self.cuts[-1:]
+            found = _least(*self.cuts[0])
+        self.target = self.at if found is None else found
+        self.inward = (slopes / np.maximum(np.linalg.norm(slopes, axis=1, keepdims=True), _TINY)).sum(axis=0)
+
+    def steps(self) -> FloatArray:
+        """Return points on the way there, and further in."""
+        way = self.target - self.u
+        self.tried = self.u + SHARES_OF_STEP[:, None] * way + INWARD[:, None] * (np.linalg.norm(way) * self.inward)
+        return self._points(self.tried)
+
+    def go_on(self, better: int | None) -> None:
+        """Go on from the best of the points tried, if it is better."""
+        if better is not None:
+            self.u = self.tried[better]
+        self.at = self.u if better is not None else 0.5 * (self.u + self.target)
+
+    def _points(self, u: FloatArray) -> FloatArray:
+        return np.asarray(self.origin + u @ self.basis.T)
 
 
-def _apart(leaders: IntArray, direction: FloatArray) -> IntArray:
-    """Return the first few of some lines with different directions: of a cosine of less than 0.95."""
-    chosen: list[int] = []
-    # With a finite difference for each feature about a hundred points, which take about as long as one.
-    most = min(max(128 // (direction.shape[1] + 1), 2), 8)
-    for line in dict.fromkeys(leaders.tolist()):
-        if len(chosen) < most and all(direction[line] @ direction[k] < 0.95 for k in chosen):
-            chosen.append(line)
-    return np.array(chosen, dtype=np.int64)
+def _shorter(found: Found | None, X: FloatArray, lengths: FloatArray) -> Found | None:
+    first = int(lengths.argmin())
+    if np.isinf(lengths[first]) or (found is not None and lengths[first] >= _LESS * found.length):
+        return found
+    return Found(X[first], float(lengths[first]))
 
 
-class _Option(NamedTuple):
-    """A column, and a block of features that it may be changed to."""
+def _least(slopes: FloatArray, levels: FloatArray) -> FloatArray | None:
+    """Return the shortest u with ``slopes @ u >= levels``; None if there is none.
 
-    at: slice
-    block: FloatArray
-
-
-def exchange_columns(search: ChangeSearch, bounds: FloatArray) -> None:
-    """Change one column, take changes back and exchange one for another, as long as the whole change gets shorter.
-
-    `bounds`, of shape (2, d), has the smallest and the largest number of each feature in training.
+    Nonnegative least squares solve it: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
     """
-    options = list(_options(search, bounds))
-    if not options:
-        return
-    _change_one(search, options)
-    for _ in range(20):
-        before = search.length
-        if search.best is None:
-            return
-        candidates = np.array(list(_candidates(search, options)))
-        shorter = candidates[search.lengths(candidates) < _LESS * before]
-        if not len(shorter):
-            return
-        search.judge(np.unique(shorter, axis=0))
-        if search.length >= _LESS * before:
-            return
-
-
-def drop_idle_changes(search: ChangeSearch) -> None:
-    """Take back negligible changes of columns, if the label stays without them."""
-    if search.best is None:
-        return
-    without, moved = np.array(search.best), np.abs(search.model.units(search.best) - search.z)
-    for word in search.reachable.words:
-        if moved[word.at].max() < 1e-4 * search.length:
-            without[word.at] = search.reachable.x[word.at]
-    judged = search.judge(without[None])
-    if judged.is_other[0]:
-        search.best, search.length = judged.X[0], float(judged.length[0])
-
-
-def _options(search: ChangeSearch, bounds: FloatArray) -> Iterator[_Option]:
-    reachable = search.reachable
-    for word in reachable.words:
-        blocks = reachable.vocabulary.values(word)
-        if not len(blocks):
-            j = word.at.start
-            ends = np.clip(bounds[:, j], reachable.low[j], reachable.high[j])
-            numbers = [reachable.x[j] + share * (end - reachable.x[j]) for end in ends for share in SHARES_OF_RANGE]
-            blocks = np.repeat(reachable.x[None, word.at], len(numbers), axis=0)
-            blocks[:, 0] = numbers
-        for block in blocks:
-            if np.isfinite(block).all() and not np.array_equal(block, reachable.x[word.at]):
-                yield _Option(word.at, block)
-
-
-def _change_one(search: ChangeSearch, options: list[_Option]) -> None:
-    """Try all changes of one column; where none is enough, combine those with the largest margins."""
-    alone = search.judge(np.array([_with(search.reachable.x, option) for option in options]))
-    if alone.is_other.any():
-        return
-    together, changed = [search.reachable.x], set[int]()
-    for k in np.argsort(-alone.margin, kind="stable").tolist():
-        if options[k].at.start not in changed and len(changed) < 8:
-            changed.add(options[k].at.start)
-            together.append(_with(together[-1], options[k]))
-    search.judge(np.array(together[1:]))
-
-
-def _candidates(search: ChangeSearch, options: list[_Option]) -> Iterator[FloatArray]:
-    """Yield changes near the best one: with smaller changes of a column, or other columns or values for it."""
-    best, x = search.best, search.reachable.x
-    assert best is not None
-    bases = [best]
-    for word in search.reachable.words:
-        if not np.array_equal(best[word.at], x[word.at]):
-            bases.append(_with(best, _Option(word.at, x[word.at])))
-            if not word.is_level:
-                back = (best[word.at] + share * (x[word.at] - best[word.at]) for share in SHARES_TAKEN_BACK)
-                bases += [_with(best, _Option(word.at, block)) for block in back]
-    for base in bases:
-        yield base
-        yield from (_with(base, option) for option in options)
-
-
-def _with(x: FloatArray, option: _Option) -> FloatArray:
-    changed = np.array(x)
-    changed[option.at] = option.block
-    return changed
+    size = np.linalg.norm(slopes, axis=1)
+    steep = size > 1e-9
+    if not steep.any():
+        return None
+    E = np.concatenate([slopes[steep].T, levels[None, steep]]) / size[steep]
+    aim = np.zeros(len(E))
+    aim[-1] = 1.0
+    try:
+        rest = E @ nnls(E, aim)[0] - aim
+    except RuntimeError:  # too many iterations
+        return None
+    return None if abs(rest[-1]) < 1e-9 else -rest[:-1] / rest[-1]

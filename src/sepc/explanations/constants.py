@@ -1,30 +1,33 @@
 """Constants of the search for counterfactuals that were set by experiment.
 
-Each trades the length of a change against the time of a search, which `bench/cli.py --reports` measures. The ranges
-that were tried were not recorded.
+Each trades the length of a change against the time of a search; `bench/changes.py` measures both.
 """
 
 import numpy as np
 
-# Refinement: shares of the turn towards the normal of the surface, and factors on the length tried there,
-TURNS_TRIED = np.array([0.0, 0.1, 0.3, 0.6, 1.0])
-WAYS_TRIED = np.array([0.6, 0.8, 0.9, 0.96, 0.985, 0.997])
-# or factors on the distance to the tangent plane of the surface, where there is one.
-WAYS_TO_PLANE = np.array([0.93, 0.985, 1.0, 1.01, 1.04, 1.12])
-# A direction is given up if its length falls by less than this share,
-WORTHWHILE = 0.004
-# or is longer than the shortest by this factor after two turns.
-HOPELESS = 1.2
+# Defaults of `explain`: the least typicality of a changed record, and the most columns of an actionable change.
+MIN_TYPICALITY, MAX_COLUMNS = 0.1, 3
 
-# Shares of the way to the best record at which the label is evaluated to shorten the change,
-SHARES_OF_WAY = np.concatenate([np.linspace(0.0, 0.95, 20), 1.0 - np.geomspace(1e-6, 0.04, 24)])
-# and slightly beyond it, to confirm the label.
-FURTHER = np.concatenate([[1.0], 1.0 + np.geomspace(1e-9, 0.1, 9)])
+# Training records of other labels at which a search starts, and numbers of them to look at until enough will do.
+STARTS = 8
+LOOKED_AT = (32, 256, 4096)
+# Points tried at once on each line back to the explained record.
+LINES_AT_ONCE = (8, 6, 6)
+# Starts that are refined, rounds, and the step of finite differences, as a length.
+REFINED, ROUNDS, STEP = 2, 5, 0.1
+# Linear conditions that are kept of earlier rounds.
+KEPT_CUTS = 4
+# Steps that are tried towards the shortest change that linear conditions allow: shares of the way there, and how much
+# further into what will do, as a share of the way's length.
+SHARES_OF_STEP, INWARD = (of.ravel() for of in np.meshgrid([0.25, 0.6, 1.0], [0.0, 0.05, 0.15, 0.4]))
 
-# Numbers tried in one column, as shares of the way to the ends of its range, and shares of a change to take back.
-SHARES_OF_RANGE = (0.1, 0.25, 0.5, 1.0)
-SHARES_TAKEN_BACK = (0.03, 0.1, 0.25, 0.5)
+# Sets of columns: of each size those that the next size begins with, those that are tried, and those that are refined.
+SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 15, 7
+# Lengths that are tried, in times of the best change of all columns.
+TIMES_BEST = (1.0, 1.5, 2.2, 3.2)
+# Changes of columns are taken back while the change gets shorter by this share.
+WORTHWHILE = 0.01
 
-# Numbers of lines to the nearest training records of other labels: at first, at most, and to records of any label where
-# counts or normal scores make small islands of other labels.
-N_RECORDS, MOST_RECORDS, MOST_LINES = 100, 5000, 256
+# Where there are no slopes: lines to training records on which the search goes, and how many points it tries about the
+# best way, how far from it as shares of its length.
+MOST_LINES, POINTS_ABOUT, SPREADS = 256, 256, (0.5, 0.3, 0.2, 0.1, 0.05)

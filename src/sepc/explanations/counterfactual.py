@@ -1,32 +1,32 @@
-"""Counterfactuals: the smallest change found that would give a record another label."""
+"""Counterfactuals: the smallest change found that would give a record another label and leave it an ordinary one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import ENSEMBLE, in_words, length_in_words, listed, percent, shortened
+from sepc.common.text import in_words, length_in_words, listed, percent
 from sepc.common.typing import FloatArray
-from sepc.common.validation import has_gaps
+from sepc.explanations.change_columns import few_columns
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
-from sepc.explanations.change_search import COUNTING_METHODS, ChangeSearch, drop_idle_changes, exchange_columns
-from sepc.explanations.constants import MOST_LINES, MOST_RECORDS, N_RECORDS
+from sepc.explanations.change_search import ChangeSearch, Found
+from sepc.explanations.constants import LOOKED_AT, MOST_LINES, REFINED, STARTS
+from sepc.explanations.notes import Neighbour
 from sepc.explanations.vocabulary import Value, Vocabulary, length
-from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 
-# Where regions overlap, counts make small islands of other labels, and normal scores jump at repeated values: any
-# line may meet another label. Lines to training records are then searched, with this number of points on each.
-_POINTS_ON_LINES = {**dict.fromkeys(COUNTING_METHODS, 4), ENSEMBLE: 1}
+# Why there is no change: nothing may change; no record with another label was found; none of those is ordinary.
+NOTHING_MAY_CHANGE, NO_OTHER_LABEL, NONE_ORDINARY = "nothing-may-change", "no-other-label", "none-ordinary"
 
 
 class Change(NamedTuple):
-    """The change of one feature in a counterfactual; `in_units` is the change in standard deviations.
+    """The change of one column in a counterfactual; `in_units` is the change in standard deviations.
 
-    Of a raw table it is one column, with raw values, None for a missing one; `change` is None unless both are numbers.
+    Of a raw table it has raw values, None for a missing one; `change` is None unless both are numbers.
     """
 
     feature: str
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """The smallest change found that gives the record another label.
+    """The smallest change found that gives the record another label and leaves it an ordinary one.
 
     Attributes
     ----------
@@ -50,156 +50,155 @@ class Counterfactual:
         The label after the change.
     trust : float
         Trust in it.
+    typicality : float or None
+        Typicality of the changed record; None where it is not known.
     region : str
         The region that the point then lies in.
     distance : float
-        Length of the change, in standard deviations if the classifier standardises.
+        Length of the change d, ``sqrt(d' A d)`` in standard deviations if the classifier standardises. A is the inverse
+        of the covariance within classes, as far as the model knows it, so that columns which always move together are
+        near if they do; for other columns the identity.
     changes : tuple of Change
-        One per feature, those that move most first; of a raw table, one per column that changes.
+        One per column that changes, those that move most first.
     point : dict of str to float
         The changed record; of a raw table, with raw values of all columns that count.
-    beyond : tuple of str
-        Features or columns in which the change leads beyond the range of the training records.
     """
 
     label: Any
     trust: float
+    typicality: float | None
     region: str
     distance: float
     changes: tuple[Change, ...]
     point: dict[str, Value]
-    beyond: tuple[str, ...] = ()
 
 
-def counterfactual(
-    model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits, regions: FloatArray
-) -> Counterfactual | None:
-    """Return the smallest change found that gives a record another label; None if there is none.
+class Changes(NamedTuple):
+    """What would give a record another label.
 
-    `x`, of shape (d,), is the record in the original units, whose missing values stay missing, and `label` the number
-    of its class; `regions`, of shape (n, d), are points in regions of other labels, in the model's units.
+    Attributes
+    ----------
+    smallest : Counterfactual or None
+        The smallest change; None where none is within reach.
+    actionable : Counterfactual or None
+        The smallest of at most `max_columns` columns.
+    none_because : str or None
+        Why there is no smallest change: one of the codes above.
+    nearest_other : Neighbour or None
+        The nearest training record of another label, by the length of the change to it; None where no records are kept.
+    """
+
+    smallest: Counterfactual | None
+    actionable: Counterfactual | None
+    none_because: str | None
+    nearest_other: Neighbour | None
+
+
+def changes_of(model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits) -> Changes:
+    """Return what would give a record of a class, with the number `label`, another label.
+
+    `x`, of shape (d,), is the record in the original units, whose missing values stay missing.
     """
     reachable = ReachableRecords(vocabulary, limits, x)
-    if not reachable.words:
-        return None
-    search = ChangeSearch(model, label, reachable)
-    bounds = _bounds(model, vocabulary, x)
+    search = ChangeSearch(model, label, reachable, limits.min_typicality, limits.max_columns)
     with one_blas_thread():  # for many small products
-        _search(search, regions, bounds)
+        others, nearest = _others(search, vocabulary)
+        if not reachable.words:
+            return Changes(None, None, NOTHING_MAY_CHANGE, nearest)
+        _search(search, others)
+
     if search.best is None:
-        return None
-    return _as_counterfactual(model, x, reachable.with_gaps(search.best[None])[0], vocabulary, bounds)
+        return Changes(None, None, NONE_ORDINARY if search.meets_other_labels else NO_OTHER_LABEL, nearest)
+    found = [search.best] if search.best_of_few is None else [search.best, search.best_of_few]
+    told = _as_counterfactuals(model, x, found, reachable, vocabulary)
+    return Changes(told[0], None if search.best_of_few is None else told[1], None, nearest)
 
 
-def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> None:
-    """Run all steps of a search."""
-    model, reachable = search.model, search.reachable
-    starts = _along_lines(search, regions)
-    has_values = any(len(reachable.vocabulary.values(word)) for word in reachable.words)
-    if has_values or search.best is None:
-        exchange_columns(search, bounds)
-        starts = starts[:0] if search.best is None else model.units(search.best[None])
-    search.refine(starts)
-    search.tighten()
-    if model.records is not None and model.trust in _POINTS_ON_LINES:
-        every = _nearest(search, model.records.points)
-        lines = every[np.linspace(0, len(every) - 1, min(len(every), MOST_LINES)).astype(int)]
-        before, starts = search.length, search.along_lines(lines, _POINTS_ON_LINES[model.trust])
-        if search.length < before:
-            search.refine(starts)
-            search.tighten()
-    if has_values:
-        exchange_columns(search, bounds)
-    drop_idle_changes(search)
-    search.confirm()
+def _search(search: ChangeSearch, others: FloatArray) -> None:
+    """Run all steps of a search from others, shape (n, d): training records or centres, the nearest first."""
+    starts, first = np.empty((0, len(search.z))), 0
+    for last in LOOKED_AT:
+        if len(starts) < STARTS and first < len(others):
+            judged = search.judge(others[first:last])
+            starts = np.concatenate([starts, judged.Z[judged.lack == 0.0]])
+            first = last
+    starts = starts[np.argsort(search.lengths(starts), kind="stable")][:STARTS]
+    if search.has_slopes:
+        judged = search.shrink(starts) if len(starts) else search.judge(others[:1])
+        judged = judged.among(judged.order[:REFINED])
+        # Odds change most on the way.
+        places = search.z + np.array([[0.0], [0.5], [1.0]]) * (judged.Z[:1] - search.z)
+        few, free = few_columns(search, places, starts)
+        search.refine(judged.and_(few), np.concatenate([np.ones(judged.Z.shape, dtype=bool), free]))
+    elif len(others):
+        # Counts make small islands of other labels: any line may meet one.
+        points = others if search.model.records is None else search.model.records.points
+        lines = points[np.linspace(0, len(points) - 1, min(len(points), MOST_LINES)).astype(int)]
+        search.shrink(lines)
+        search.shrink(search.largest_moves(lines))
+        search.wander()
+    if any(word.is_level for word in search.reachable.words):
+        search.take_back()
 
 
-def _along_lines(search: ChangeSearch, regions: FloatArray) -> FloatArray:
-    """Go to the nearest training records of other labels and into regions; return the nearest changed records.
-
-    Where the model has no records, to the middles of the other classes.
-    """
+def _others(search: ChangeSearch, vocabulary: Vocabulary) -> tuple[FloatArray, Neighbour | None]:
+    """Return records of other labels, shape (n, d), and the nearest one; centres where no records are kept."""
     model = search.model
     if model.records is None:
-        others = np.delete(model.outline.middles, search.label, axis=0)
-        return search.along_lines(np.concatenate([others[~np.isnan(others).any(axis=1)], regions]))
-    others = _nearest(search, model.records.points[model.records.codes != search.label])
-    starts = search.along_lines(np.concatenate([others[:N_RECORDS], regions]))
-    # The model may give this label to most records of other labels, too.
-    return starts if len(starts) or len(others) <= N_RECORDS else search.along_lines(others[N_RECORDS:MOST_RECORDS])
-
-
-def _nearest(search: ChangeSearch, points: FloatArray) -> FloatArray:
-    """Return points, shape (n, d), those nearest to the record first."""
-    return points[np.argsort(np.square(points - search.z).sum(axis=1), kind="stable")]
-
-
-def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> FloatArray:
-    """Return centres and nearest points of the 10 nearest regions of other labels, in the model's units, (n, d)."""
-    z = model.units(x)
-    if has_gaps(z):  # distances are not known
-        return np.empty((0, len(z)))
-    regions: list[tuple[float, Ellipsoid]] = []
-    for problem, rules in enumerate(model.rules):
-        # One problem has all classes as sides; of several, each has its class as side 0 and the rest as side 1.
-        is_of_other = rules.sides != label if len(model.rules) == 1 else rules.sides == 0
-        if len(model.rules) > 1 and problem == label:
-            continue
-        distances = rules.stack.distances(z)
-        regions += [(float(distances[k]), rules.stack[k]) for k in np.flatnonzero(is_of_other).tolist()]
-    nearest = sorted(regions, key=lambda pair: pair[0])[:10]
-    points = [point for _, E in nearest for point in (E.project(z[None])[0], E.center)]
-    return np.array(points).reshape(-1, len(z))
-
-
-def _bounds(model: FittedModel, vocabulary: Vocabulary, x: FloatArray) -> FloatArray:
-    """Return the smallest and the largest number of each feature in training, shape (2, d); NaN where unknown."""
-    bounds = np.full((2, len(x)), np.nan)
-    if model.records is not None:
-        points = model.records.points
-        bounds[:] = model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
-    for word in vocabulary.words:
-        known = vocabulary.bounds(word)
-        if known is not None:
-            bounds[:, word.at.start] = known
-    return bounds
-
-
-def _as_counterfactual(
-    model: FittedModel, x: FloatArray, after: FloatArray, vocabulary: Vocabulary, bounds: FloatArray
-) -> Counterfactual:
-    a = model.assess(after[None], FrameMaker())
-    moved = np.where(np.isnan(x), 0.0, model.units(after) - model.units(x))
-    kept = {
-        word.name: vocabulary.own_value(word, x)
-        for word in vocabulary.words
-        if vocabulary.keeps(word, after) or has_gaps(after[word.at])
-    }
-    changes = [
-        _change(word.name, vocabulary.own_value(word, x), vocabulary.proposed(word, after), length(moved[word.at]))
-        for word in vocabulary.words
-        if word.name not in kept
-    ]
-    return Counterfactual(
-        label=plain(a.label[0]),
-        trust=float(a.trust[0]),
-        region=str(a.region[0]),
-        distance=float(np.linalg.norm(moved)),
-        changes=tuple(sorted(changes, key=lambda c: -abs(c.in_units))),
-        point={word.name: kept.get(word.name, vocabulary.proposed(word, after)) for word in vocabulary.words},
-        beyond=tuple(
-            word.name
-            for word in vocabulary.words
-            if word.name not in kept and not word.is_level and _is_beyond(x, after, bounds, word.at.start)
-        ),
+        others = [np.delete(model.outline.middles, search.label, axis=0), *_centers(model, search.label)]
+        points = np.concatenate(others)
+        return points[~np.isnan(points).any(axis=1)], None
+    among = np.flatnonzero(model.records.codes != search.label)
+    # What the record has no value of does not tell how near another one is.
+    points = np.where(search.reachable.gaps, search.z, model.records.points[among])
+    distances, rows = search.lengths(points), model.records.rows[among]
+    first = int(np.lexsort((rows, distances))[0])
+    nearest = Neighbour(
+        int(rows[first]),
+        plain(model.classes[model.records.codes[among[first]]]),
+        float(distances[first]),
+        vocabulary.record(model.original(model.records.as_they_came[among[first]])),
     )
+    return points[np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]], nearest
 
 
-def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> bool:
-    """Return whether a change leads away from the range of a feature in training; never for unknown bounds."""
-    low, high = bounds[:, j]
-    slack = 1e-6 * (high - low)
-    return bool((after[j] < min(low - slack, x[j])) or (after[j] > max(high + slack, x[j])))
+def _centers(model: FittedModel, label: int) -> list[FloatArray]:
+    """Return the means of the components, or the centres of the ellipsoids, of other labels; none of an ensemble."""
+    if isinstance(model, DensityModel):
+        return [model.densities.mean(int(k))[None] for k in np.flatnonzero(model.densities.codes != label)]
+    if isinstance(model, PartitionModel):
+        return [E.center[None] for rules in model.rules for E in rules.stack.ellipsoids]
+    return []
+
+
+def _as_counterfactuals(
+    model: FittedModel, x: FloatArray, found: list[Found], reachable: ReachableRecords, vocabulary: Vocabulary
+) -> list[Counterfactual]:
+    X = reachable.with_gaps(np.array([one.X for one in found]))
+    a, moved = model.assess(X, FrameMaker()), np.nan_to_num(model.units(X) - model.units(x))
+    out = []
+    for i, after in enumerate(X):
+        kept = {
+            word.name: vocabulary.own_value(word, x)
+            for word in vocabulary.words
+            if np.array_equal(after[word.at], x[word.at], equal_nan=True)
+        }
+        changed = [word for word in vocabulary.words if word.name not in kept]
+        values = {word.name: vocabulary.proposed(word, after) for word in changed}
+        changes = [_change(w.name, vocabulary.own_value(w, x), values[w.name], length(moved[i, w.at])) for w in changed]
+        typicality = float(a.typicality[i])
+        out.append(
+            Counterfactual(
+                label=plain(a.label[i]),
+                trust=float(a.trust[i]),
+                typicality=None if np.isnan(typicality) else typicality,
+                region=str(a.region[i]),
+                distance=found[i].length,
+                changes=tuple(sorted(changes, key=lambda c: -abs(c.in_units))),
+                point={word.name: {**kept, **values}[word.name] for word in vocabulary.words},
+            )
+        )
+    return out
 
 
 def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
@@ -208,24 +207,44 @@ def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
     return Change(name, before, after, step, in_units if step is None else float(np.copysign(in_units, step)))
 
 
-def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", has_trust: bool = True) -> str:
-    """Return one or two sentences on the smallest change to another label.
+# What a text says where there is no change.
+_NONE = {
+    NOTHING_MAY_CHANGE: "Nothing may change, so there is no change to another label",
+    NO_OTHER_LABEL: "No change to another label was found",
+    NONE_ORDINARY: "No change to an ordinary record of another label was found",
+}
 
-    `unit` is that of its length, `limits` are those in words; without `has_trust` its trust is not mentioned.
+
+def change_in_words(
+    smallest: Counterfactual | None,
+    actionable: Counterfactual | None,
+    none_because: str | None,
+    unit: str,
+    limits: str = "",
+    has_trust: bool = True,
+) -> str:
+    """Return one or two sentences on the smallest changes to another label; the arguments are those of `Changes`.
+
+    `unit` is that of lengths, `limits` are those in words; without `has_trust` trust is not mentioned.
     """
-    if found is None:
-        return f"No change to another label was found{limits}."
+    if smallest is None:
+        return f"{_NONE[none_because or NO_OTHER_LABEL]}{limits}."
     most = [
         c
-        for n, c in enumerate(found.changes)
+        for n, c in enumerate(smallest.changes)
         # Another value of a category is never a small change.
-        if c.change is None or (n < 3 and abs(c.in_units) >= 0.05 * found.distance)
+        if c.change is None or (n < 3 and abs(c.in_units) >= 0.05 * abs(smallest.changes[0].in_units))
     ]
-    parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
-    rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
-    beyond = f" No training record goes so far in {shortened(found.beyond, 3)}." if found.beyond else ""
-    trust = f" (trust {percent(found.trust)})" if has_trust else ""
-    return (
-        f"The smallest change found{limits} that would make it {found.label}{trust} is "
-        f"{length_in_words(found.distance, unit)} long: {listed(parts)}{rest}.{beyond}"
+    rest = "" if len(most) == len(smallest.changes) else ", and smaller changes elsewhere"
+    trust = f" (trust {percent(smallest.trust)})" if has_trust else ""
+    said = (
+        f"The smallest change found{limits} that would make it {smallest.label}{trust} is "
+        f"{length_in_words(smallest.distance, unit)} long: {_parts(most)}{rest}."
     )
+    if actionable is None or actionable == smallest:
+        return said
+    return f"{said} With fewer columns: {actionable.label} by {_parts(actionable.changes)}."
+
+
+def _parts(changes: Iterable[Change]) -> str:
+    return listed([f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in changes])

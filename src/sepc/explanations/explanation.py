@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits
-from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
+from sepc.explanations.counterfactual import Counterfactual, change_in_words, changes_of
 from sepc.explanations.evidence import Evidence, evidence_of, log_ratio
 from sepc.explanations.notes import (
     MissingNote,
@@ -74,6 +74,12 @@ class TextExplanation(ABC):
     odds: float
     evidence: Evidence
     counterfactual: Counterfactual | None
+    actionable_change: Counterfactual | None
+    no_change_because: str | None
+    nearest_other: Neighbour | None
+    neighbours: tuple[Neighbour, ...]
+    unit: str
+    limits: str
     policy: PolicyNote | None
     missing: MissingNote | None
 
@@ -85,6 +91,11 @@ class TextExplanation(ABC):
     @abstractmethod
     def sentences(self) -> Iterator[str]:
         """Yield the sentences of the details; empty ones are dropped."""
+
+    def change_in_words(self, has_trust: bool = True) -> str:
+        """Return the sentences on what would give another label."""
+        changes = self.counterfactual, self.actionable_change, self.no_change_because
+        return change_in_words(*changes, self.unit, self.limits, has_trust)
 
     @property
     def text(self) -> str:
@@ -127,13 +138,19 @@ class TextExplanation(ABC):
         """
         return self.evidence.table()
 
+    def with_rows_from(self, first: int) -> Self:
+        """Return the same with the rows of training records counted from `first` instead of 0."""
+        near = tuple(one._replace(row=one.row + first) for one in self.neighbours)
+        other = None if self.nearest_other is None else self.nearest_other._replace(row=self.nearest_other.row + first)
+        return replace(self, neighbours=near, nearest_other=other)  # type: ignore[type-var]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON; infinite odds are None."""
         out = {field.name: _in_plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         out["odds"] = self.odds if np.isfinite(self.odds) else None
-        if self.counterfactual is not None:
-            changes = _in_plain(self.counterfactual.changes)
-            out["counterfactual"] = {**asdict(self.counterfactual), "changes": changes}
+        for name, change in (("counterfactual", self.counterfactual), ("actionable_change", self.actionable_change)):
+            if change is not None:
+                out[name] = {**asdict(change), "changes": _in_plain(change.changes)}
         return {**out, "doubt": self.doubt, "advice": self.advice, "text": self.text, "details": self.details}
 
     def __repr__(self) -> str:
@@ -194,7 +211,15 @@ class Explanation(TextExplanation):
     neighbours : tuple of Neighbour
         The nearest training records.
     counterfactual : Counterfactual or None
-        None if no change to another label was found.
+        The smallest change to an ordinary record of another label; None if none was found.
+    actionable_change : Counterfactual or None
+        The smallest of those that change a few columns only, at most `max_columns`; None if none was found.
+    no_change_because : str or None
+        Why there is no change: ``"nothing-may-change"``, ``"no-other-label"``, or ``"none-ordinary"`` where only
+        strange records with another label were found.
+    nearest_other : Neighbour or None
+        The nearest training record of another label, by the length of the change to it; None where records are not
+        kept.
     unit : str
         Unit of distances.
     trust_method : str
@@ -217,7 +242,7 @@ class Explanation(TextExplanation):
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> why = clf.explain([1.5])
     >>> why.region, why.counts, sorted(why.to_dict())[:3]
-    ('low#1', {'low': 3, 'others': 0}, ['acceptance', 'advice', 'counted'])
+    ('low#1', {'low': 3, 'others': 0}, ['acceptance', 'actionable_change', 'advice'])
     >>> [(one.region, one.label, round(one.share, 1)) for one in why.shares if one.label == why.label]
     [('low#1', 'low', 0.8), ('background', 'low', 0.1)]
     """
@@ -242,6 +267,9 @@ class Explanation(TextExplanation):
     features: tuple[FeatureShare, ...]
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
+    actionable_change: Counterfactual | None
+    no_change_because: str | None
+    nearest_other: Neighbour | None
     unit: str
     counted: str
     trust_method: str
@@ -305,8 +333,8 @@ class Explanation(TextExplanation):
             yield from (self._rule_in_words(), self._counts(), self._place(), self._caution_of_counts())
         else:
             yield from (self._nearest_decides(), self._place())
-        yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit, self.limits, bool(self.shares or self.regions))
+        yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
+        yield self.change_in_words(bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:
         """Yield the regions behind the label, the log odds, cautions, and the result of the paper's rule."""
@@ -473,6 +501,7 @@ def explain(
     place = place_of(model, rules, x, a, vocabulary)
     found = reasons(model, x, (label, rival), vocabulary) if isinstance(model, DensityModel) else None
     log_odds = log_ratio(proba[[label, rival]]) if found is None else found.log_odds
+    changes = changes_of(model, x, label, vocabulary, limits)
     own, others = (int(n) for n in a.counts[0])
     return Explanation(
         label=plain(a.label[0]),
@@ -496,7 +525,10 @@ def explain(
         regions=place.regions,
         features=place.features,
         neighbours=nearest_records(model, x, vocabulary),
-        counterfactual=counterfactual(model, x, label, vocabulary, limits, ways_into_regions(model, x, label)),
+        counterfactual=changes.smallest,
+        actionable_change=changes.actionable,
+        no_change_because=changes.none_because,
+        nearest_other=changes.nearest_other,
         unit=model.unit,
         counted="training" if rules.training_counts.all_counted else "held-out",
         trust_method=model.trust,

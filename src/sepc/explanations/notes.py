@@ -62,10 +62,15 @@ def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(total * (squares.shape[1] / np.maximum(known, 1))))
 
 
-def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
-    """Return a sentence on the nearest training records; an empty text if none are known."""
+def nearest_in_words(neighbours: Sequence[Neighbour], unit: str, other: Neighbour | None = None) -> str:
+    """Return a sentence on the nearest training records, and on that of another label; none if none are known."""
     near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
-    return f"The nearest training records are {listed(near)}." if near else ""
+    if not near:
+        return ""
+    of_other = ""
+    if other is not None and other.row not in [n.row for n in neighbours[:3]]:
+        of_other = f", the nearest of another label is row {other.row} ({other.label})"
+    return f"The nearest training records are {listed(near)}{of_other}."
 
 
 class MissingNote(NamedTuple):

@@ -78,10 +78,6 @@ class Vocabulary:
         """Return the nearest records, shape (n, d), that the explained one could be changed to."""
         return X
 
-    def keeps(self, word: Word, x: FloatArray) -> bool:  # noqa: ARG002
-        """Return whether a change leaves a column as it is."""
-        return False
-
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that some features belong to."""
         return tuple(features)

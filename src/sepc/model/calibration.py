@@ -171,8 +171,17 @@ class Calibration:
         """
         if not len(self.held_out):
             return np.full(len(log_densities), np.nan)
-        scores = log_densities if self.relations is None else self.relations.score(points, log_densities)
+        scores = self.scores(log_densities, points)
         return np.asarray(np.searchsorted(self.held_out, scores, side="right") / len(self.held_out))
+
+    def scores(self, log_densities: FloatArray, points: FloatArray) -> FloatArray:
+        """Return what `typicality` compares with `held_out`, shape (n,): the larger, the more ordinary."""
+        return log_densities if self.relations is None else self.relations.score(points, log_densities)
+
+    def least_score(self, typicality: float) -> float:
+        """Return the lowest score of a point with at least this typicality, where held-out records are known."""
+        needed = int(np.ceil(typicality * len(self.held_out) - 1e-9))
+        return float(self.held_out[needed - 1]) if needed > 0 else -np.inf
 
 
 def log_density(joint: FloatArray) -> FloatArray:

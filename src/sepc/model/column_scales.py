@@ -13,6 +13,7 @@ Order is kept, so what a range of values means stays. A model's units are (g(x) 
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -90,8 +91,7 @@ class Curves:
     @property
     def _shares(self) -> FloatArray:
         """Rank of each quantile as a share, shape (n_quantiles,)."""
-        ends = ndtr([-LARGEST_SCORE, LARGEST_SCORE])
-        return np.asarray(np.clip(np.linspace(0.0, 1.0, len(self.quantiles)), *ends))
+        return _shares(len(self.quantiles))
 
     def _logs(self, k: int, x: FloatArray) -> FloatArray:
         t = (x - self.middle[k]) / self.length[k]
@@ -137,6 +137,12 @@ class Curves:
         if run == 0.0:
             rise, run = 2.0 * LARGEST_SCORE, last - first
         return start, rise / run if run > 0.0 else 0.0
+
+
+@cache
+def _shares(n_quantiles: int) -> FloatArray:
+    ends = ndtr([-LARGEST_SCORE, LARGEST_SCORE])
+    return np.asarray(np.clip(np.linspace(0.0, 1.0, n_quantiles), *ends))
 
 
 def no_curves() -> Curves:

@@ -9,6 +9,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import Extents
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import Calibration
 from sepc.model.column_scales import ColumnScales
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy
@@ -117,6 +118,13 @@ class FittedModel(Protocol):
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points of shape (n, d), and nothing more."""
+
+    @property
+    def typicality_by(self) -> Calibration | None:
+        """What typicality is measured by; None where it is not known."""
+
+    def decide_with_scores(self, X: FloatArray) -> tuple[Decision, FloatArray | None]:
+        """Return the decisions on points, and their scores of `typicality_by`, shape (n,); None where it is None."""
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point, shape (n, d)."""

@@ -124,6 +124,15 @@ class PartitionModel(ABC):
         """Return labels, trust and probabilities of points in the model's units."""
         return self.judge(Z)[0]
 
+    @property
+    def typicality_by(self) -> Calibration | None:
+        """None: nothing held out shows what is typical."""
+        return None
+
+    def decide_with_scores(self, X: FloatArray) -> tuple[Decision, FloatArray | None]:
+        """Return the decisions on points, and their scores of `typicality_by`, shape (n,); None where it is None."""
+        return self.decide(X), None
+
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point; where densities decide, regions are looked up on first use."""
         Z = self.units(X)
@@ -253,6 +262,18 @@ class DensityModel(PartitionModel):
     def decide_in_units(self, Z: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points in the model's units."""
         return self._decided(self.densities.log_joint(Z), Z)
+
+    @property
+    def typicality_by(self) -> Calibration | None:
+        """The calibration; None by the method "raw", which has no held-out records."""
+        return self.calibration if len(self.calibration.held_out) else None
+
+    def decide_with_scores(self, X: FloatArray) -> tuple[Decision, FloatArray | None]:
+        """Return the decisions on points, and their scores of `typicality_by`, shape (n,); None where it is None."""
+        Z = self.units(X)
+        joint = self.densities.log_joint(Z)
+        by = self.typicality_by
+        return self._decided(joint, Z), None if by is None else by.scores(log_density(joint), Z)
 
     def _decided(self, joint: FloatArray, Z: FloatArray) -> Decision:
         """Return the decision on points by their log joint densities, with the known share of their features."""

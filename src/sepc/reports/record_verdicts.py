@@ -46,9 +46,10 @@ def verdicts(
     found, values = [], {}
     for done, row in enumerate(rows.tolist(), 1):
         explanation = subject.clf.explain(subject.record(row))
-        near = explanation.neighbours if training_rows else ()
         # Before the text is made, which names them, too.
-        explanation = replace(explanation, neighbours=tuple(n._replace(row=n.row + rows_from) for n in near))
+        explanation = explanation.with_rows_from(rows_from)
+        if not training_rows:
+            explanation = replace(explanation, neighbours=(), nearest_other=None)
         found.append(_verdict(subject, row, explanation, training_rows))
         values.update({str(near.row): near.values for near in explanation.neighbours})
         if on_step is not None:
@@ -61,7 +62,8 @@ def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) 
     why = explanation.to_dict()
     change, details = why["counterfactual"], why["details"]
     members = sorted(why.get("voices", []), key=lambda member: -abs(member["evidence"]))
-    if change is not None and not training_rows and _is_a_training_record(subject, change["point"]):
+    changes = [one for one in (change, why["actionable_change"]) if one is not None]
+    if not training_rows and any(_is_a_training_record(subject, one["point"]) for one in changes):
         change, details = None, _without_its_change(explanation)
     return {
         "record": row,
@@ -141,6 +143,6 @@ def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
 
 
 def _without_its_change(explanation: Any) -> str:
-    others = set(replace(explanation, counterfactual=None).sentences())
+    others = set(replace(explanation, counterfactual=None, actionable_change=None).sentences())
     told = [sentence for sentence in explanation.sentences() if sentence and sentence in others]
     return " ".join([*told, "The smallest change found leads to a training record, which is not told here."])

@@ -23,6 +23,7 @@ from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
+from sepc.explanations.counterfactual import NONE_ORDINARY, Counterfactual
 from sepc.explanations.explanation import Explanation
 from sepc.explanations.region_words import region_words
 from sepc.model.acceptance import MinTrust, Promise
@@ -379,7 +380,9 @@ class TablePipeline(LinkedToSite, Pipeline):
         columns["description"] = [described.get(name, "") for name in columns["region"]]
         return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
-    def explain(self, x: Any, *, fixed: Any = (), ranges: Any = None) -> Explanation | EnsembleExplanation:
+    def explain(
+        self, x: Any, *, fixed: Any = (), ranges: Any = None, min_typicality: float = 0.1, max_columns: int = 3
+    ) -> Explanation | EnsembleExplanation:
         """Explain why one record gets its label, and what would have to change, in the columns and values of the table.
 
         Parameters
@@ -391,6 +394,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         ranges : dict, optional
             Of columns of numbers or dates to pairs of the lowest and the highest value that a change may give them,
             None for an open end.
+        min_typicality, max_columns
+            As for `SEPClassifier.explain`.
 
         Returns
         -------
@@ -409,16 +414,24 @@ class TablePipeline(LinkedToSite, Pipeline):
         """
         row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
         vocabulary = self._encoder.vocabulary(row)
-        found = self[-1].explain(self._features(row), fixed=fixed, ranges=ranges, vocabulary=vocabulary)
-        return self._with_gaps(found, row, vocabulary)
+        limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
+        found = self[-1].explain(self._features(row), vocabulary=vocabulary, **limits)
+        return self._with_gaps(found, row, vocabulary, min_typicality)
 
     def _with_gaps(
-        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary
+        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary, min_typicality: float
     ) -> Explanation | EnsembleExplanation:
-        """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps."""
+        """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps.
+
+        Changes leave empty cells alone: where these are less typical than a changed record must be, there are none.
+        """
         typicality = float(self._typicality_of_gaps(row)[0])
         if np.isnan(typicality):
             return found
+        both = found.counterfactual, found.actionable_change
+        smallest, actionable = (self._ordinary(change, min_typicality) for change in both)
+        none_because = NONE_ORDINARY if smallest is None and both[0] is not None else found.no_change_because
+        found = replace(found, counterfactual=smallest, actionable_change=actionable, no_change_because=none_because)
         is_strange = typicality < STRANGE
         reason = "strange" if is_strange else found.reason
         columns = self._encoder.gaps(row)[0] if is_strange else ()
@@ -430,6 +443,16 @@ class TablePipeline(LinkedToSite, Pipeline):
         others = (share for share in found.strange_features if share.feature not in columns)
         strange = (*vocabulary.gaps(columns), *others)
         return replace(found, strange_features=strange)
+
+    def _ordinary(self, change: Counterfactual | None, min_typicality: float) -> Counterfactual | None:
+        """Return a change with the typicality that `assess` returns; None where that is too low."""
+        if change is None:
+            return None
+        of_gaps = float(self._typicality_of_gaps(pd.DataFrame([change.point]))[0])
+        if np.isnan(of_gaps):
+            return change
+        typicality = of_gaps if change.typicality is None else min(change.typicality, of_gaps)
+        return replace(change, typicality=typicality) if typicality >= min_typicality else None
 
     @property
     def landscape_(self) -> Any:

@@ -103,10 +103,6 @@ class TableVocabulary(Vocabulary):
         """Return the features of all values that a column of levels, or of a few whole numbers, has in training."""
         return self._columns[word.name].few_values()
 
-    def keeps(self, word: Word, x: FloatArray) -> bool:
-        """Return whether a change leaves a column alone."""
-        return bool(np.array_equal(x[word.at], self._features[word.at], equal_nan=True))
-
     def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
         """Return columns in which the record has gaps, with its values there, all with the same share."""
         share = 1.0 / max(len(columns), 1)

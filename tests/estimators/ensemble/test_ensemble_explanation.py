@@ -14,6 +14,7 @@ from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble import ensemble_explanation
 from sepc.estimators.ensemble.ensemble_explanation import Reach, Voice
 from sepc.estimators.ensemble.feature_views import SCORES
+from sepc.explanations.counterfactual import NO_OTHER_LABEL, Changes
 
 
 def split(name):
@@ -35,7 +36,7 @@ def told(request):
     clf = SEPEnsembleClassifier(n_estimators=8).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
         # The search for a change takes nearly all of the time, and none of these tests looks at it.
-        patch.setattr(ensemble_explanation, "counterfactual", lambda *_, **__: None)
+        patch.setattr(ensemble_explanation, "changes_of", lambda *_: Changes(None, None, NO_OTHER_LABEL, None))
         return clf, X, new, [clf.explain(x) for x in new]
 
 

@@ -29,9 +29,12 @@ COLUMNS = {
     "shares": pa.string(),
     "change_label": pa.string(),
     "change_trust": pa.float64(),
+    "change_typicality": pa.float64(),
     "change_length": pa.float64(),
     "change": pa.string(),
-    "change_beyond": pa.string(),
+    "change_of_few": pa.string(),
+    "no_change_because": pa.string(),
+    "nearest_other": pa.int64(),
     "doubt": pa.string(),
     "advice": pa.string(),
     "text": pa.string(),
@@ -48,7 +51,12 @@ def run(options: Namespace) -> None:
         require_writable(options.output, options.model, options.data)
     model = with_policy(read_model(options.model), options)
     with open_for_model(options, model) as (source, predictor):
-        limits = {"fixed": options.fixed, "ranges": dict(options.ranges)}
+        limits = {
+            "fixed": options.fixed,
+            "ranges": dict(options.ranges),
+            "min_typicality": options.min_typicality,
+            "max_columns": options.max_columns,
+        }
         if options.output is None:
             _print(options, predictor, source, limits)
         else:
@@ -145,7 +153,7 @@ def _as_text(form: str, row: int, why: Any, is_first: bool, has_details: bool) -
 
 def _as_row(row: int, why: Any) -> dict[str, Any]:
     """Return one row of a table of explanations."""
-    change = why.counterfactual
+    change, few = why.counterfactual, why.actionable_change
     return {
         "row": row,
         "label": why.label,
@@ -156,9 +164,12 @@ def _as_row(row: int, why: Any) -> dict[str, Any]:
         "shares": _shares(why),
         "change_label": None if change is None else str(change.label),
         "change_trust": None if change is None else change.trust,
+        "change_typicality": None if change is None else change.typicality,
         "change_length": None if change is None else change.distance,
         "change": None if change is None else "; ".join(one.in_words() for one in change.changes),
-        "change_beyond": None if change is None else "; ".join(change.beyond),
+        "change_of_few": None if few is None else "; ".join(one.in_words() for one in few.changes),
+        "no_change_because": why.no_change_because,
+        "nearest_other": None if why.nearest_other is None else why.nearest_other.row,
         "doubt": why.doubt,
         "advice": why.advice,
         "text": why.text,

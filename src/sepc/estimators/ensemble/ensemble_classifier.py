@@ -141,7 +141,14 @@ class SEPEnsembleClassifier(TrustClassifier):
         return self
 
     def explain(
-        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None
+        self,
+        x: Any,
+        *,
+        fixed: Any = (),
+        ranges: Any = None,
+        min_typicality: float = 0.1,
+        max_columns: int = 3,
+        vocabulary: Vocabulary | None = None,
     ) -> EnsembleExplanation:
         """Explain which members and regions are evidence for the label of one point, and which against it.
 
@@ -149,7 +156,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
-        fixed, ranges, vocabulary
+        fixed, ranges, min_typicality, max_columns, vocabulary
             As for `SEPClassifier.explain`.
 
         Returns
@@ -165,7 +172,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         """
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
-        return explain_ensemble(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names), self.promise)
+        limits = ChangeLimits.of(names, fixed, ranges, min_typicality, max_columns)
+        return explain_ensemble(self.model_, point, vocabulary, limits, self.promise)
 
     def regions(self) -> Any:
         """Return one row per component of all members: a region, or several that are merged.

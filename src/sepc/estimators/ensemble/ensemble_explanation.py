@@ -13,7 +13,7 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.members import LOWEST, Citation
 from sepc.estimators.ensemble.members import Evidence as MemberEvidence
 from sepc.explanations.change_limits import ChangeLimits
-from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
+from sepc.explanations.counterfactual import Counterfactual, changes_of
 from sepc.explanations.evidence import Evidence, chain_terms, contributions, evidence_of, log_ratio
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.notes import (
@@ -145,7 +145,10 @@ class EnsembleExplanation(TextExplanation):
         Of all members; the largest evidence for the label first.
     neighbours : tuple of Neighbour
         The nearest training records.
-    counterfactual : Counterfactual or None
+    counterfactual, actionable_change : Counterfactual or None
+    no_change_because : str or None
+    nearest_other : Neighbour or None
+        As in `Explanation`.
     unit : str
         Of distances.
     limits : str
@@ -172,6 +175,9 @@ class EnsembleExplanation(TextExplanation):
     voices: tuple[Voice, ...]
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
+    actionable_change: Counterfactual | None
+    no_change_because: str | None
+    nearest_other: Neighbour | None
     unit: str
     limits: str = ""
     policy: PolicyNote | None = None
@@ -218,8 +224,8 @@ class EnsembleExplanation(TextExplanation):
         if self.missing is not None:
             yield from self.missing.sentences()
         yield self._caution()
-        yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit, self.limits)
+        yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
+        yield self.change_in_words()
 
     def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
         for voice, order in zip(voices, (what, "next"), strict=False):
@@ -269,6 +275,7 @@ def explain_ensemble(
     own = model.classes[predictions.argmax(axis=1)]
     shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
     leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
+    changes = changes_of(model.for_search, x, label, vocabulary, limits)
     leaning, stated = float(leanings[label] - leanings[other]), log_ratio(shift[[label, other]])
     by_all = log_ratio(proba[[label, other]])
     log_odds, found = contributions(
@@ -310,8 +317,10 @@ def explain_ensemble(
             for m in np.argsort(-added, kind="stable").tolist()
         ),
         neighbours=nearest_records(model, x, vocabulary),
-        # Regions of members are regions of some features only: none that a whole record could be moved into.
-        counterfactual=counterfactual(model.for_search, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
+        counterfactual=changes.smallest,
+        actionable_change=changes.actionable,
+        no_change_because=changes.none_because,
+        nearest_other=changes.nearest_other,
         unit=model.unit,
         limits=limits.in_words(),
         policy=policy_note(model, proba),

@@ -18,6 +18,7 @@ from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
 from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
+from sepc.model.calibration import Calibration
 from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
@@ -99,6 +100,21 @@ class EnsembleModel:
         """Return labels, trust and probabilities."""
         return self._decided(X, self.predictions(X))
 
+    @property
+    def typicality_by(self) -> Calibration | None:
+        """The calibration of the strangeness; None without held-out records."""
+        calibration = self.strangeness.calibration
+        return calibration if len(calibration.held_out) else None
+
+    def decide_with_scores(self, X: FloatArray) -> tuple[Decision, FloatArray | None]:
+        """Return the decisions on points, and their scores of `typicality_by`, shape (n,); None where it is None."""
+        predicted, by = self.predictions(X), self.typicality_by
+        decision = self._decided(X, predicted)
+        return decision, None if by is None else by.scores(self._density_score(X, predicted), self.units(X))
+
+    def _density_score(self, X: FloatArray, predicted: Prediction) -> FloatArray:
+        return self.strangeness.score(predicted.log_density, self.views.beyond(X).max(axis=1))
+
     @cached_property
     def for_search(self) -> "EnsembleModel":
         """The same model with decisions right but for the last digits, faster for few points."""
@@ -106,7 +122,7 @@ class EnsembleModel:
 
     def _decided(self, X: FloatArray, predicted: Prediction) -> Decision:
         """Return the decision by the predictions of all members."""
-        scores = self.strangeness.score(predicted.log_density, self.views.beyond(X).max(axis=1))
+        scores = self._density_score(X, predicted)
         calibration = self.strangeness.calibration
         proba = calibration.with_background(self.stack.posterior(predicted.log_probability), scores)
         points = self.units(X)
