@@ -18,8 +18,8 @@ from texts import assert_readable, only_with, sentences
 
 from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
-from sepc.explanations.evidence import BACKGROUND_ROW, COUNTS, LABEL_CORRECTION
-from sepc.explanations.shares import BACKGROUND, feature_terms
+from sepc.explanations.evidence import BACKGROUND, NEARBY_ROW, COUNTS, LABEL_CORRECTION
+from sepc.explanations.shares import BACKGROUND, NEARBY, feature_terms
 from sepc.explanations.short_text import Advice, Doubt
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
@@ -76,6 +76,7 @@ def assert_speaks_for_its_label(why, clf):
     for label in (why.label, why.evidence.rival):
         named = {one.region: one.records for one in shares_of(why, label)}
         assert named.pop(BACKGROUND, n) == n
+        assert 0 < named.pop(NEARBY, 1) <= n
         assert named.keys() == sizes[str(label)].keys()
         # After EM iterations a record belongs to several regions in part.
         assert abs(sum(named.values()) - sum(sizes[str(label)].values())) <= len(named)

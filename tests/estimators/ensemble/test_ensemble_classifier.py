@@ -91,7 +91,7 @@ class TestHonestProbabilities:
         honest = np.mean(clf.out_of_fold_proba_.argmax(axis=1) == y)
         assert 0.35 < honest < 0.62
         assert (clf.trust_score(X) < 0.8).all()
-        assert "member" in clf.explain(X[0]).text
+        assert "member" in clf.explain(X[0]).details
 
     def test_the_only_record_of_a_class_has_none(self):
         X, y = np.arange(9.0)[:, None], np.array([1] * 4 + [0] + [2] * 4)

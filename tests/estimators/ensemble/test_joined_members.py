@@ -92,7 +92,7 @@ class TestWhatIsTold:
         assert several
         assert all(voice.n_regions == known[voice.region] for voice in why.voices)
         first = why.voices[0]
-        assert f" {first.place} " in why.text
+        assert f" {first.place} " in why.details
         assert first.place.startswith(f"{first.n_regions} ") == (first.n_regions > 1)
 
     def test_a_report_and_rules_for_other_programs_have_it(self, joined, cut_clouds):
