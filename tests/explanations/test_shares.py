@@ -18,7 +18,7 @@ from texts import assert_readable, only_with, sentences
 
 from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
-from sepc.explanations.evidence import BACKGROUND, NEARBY_ROW, COUNTS, LABEL_CORRECTION
+from sepc.explanations.evidence import BACKGROUND_ROW, COUNTS, LABEL_CORRECTION
 from sepc.explanations.shares import BACKGROUND, NEARBY, feature_terms
 from sepc.explanations.short_text import Advice, Doubt
 
