@@ -18,6 +18,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -416,6 +417,7 @@ def main() -> None:
     parser.add_argument("--families", help="names of families, with commas between; all by default")
     parser.add_argument("--draws", type=int, default=5, help="draws of a case; of few records four times as many")
     add_options(parser)
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw some of the tables")
     parser.add_argument("--quick", action="store_true", help="ours and the forest, one draw")
     options = parser.parse_args()
     if options.quick:
@@ -433,6 +435,8 @@ def main() -> None:
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     for family in families:
         show(family, {job: results for job, results in done.items() if FAMILY[job[0]] == family}, models)
+    if options.plot:
+        plot(options.plot, done, models)
 
 
 def told(results: dict[str, float]) -> str:
@@ -474,6 +478,44 @@ def mean(done: dict[tuple, dict[str, float]], name: str, model: str, value: str)
     """Return the mean over draws; NaN where there are none."""
     found = [results[value] for job, results in done.items() if (job[0], job[-1]) == (name, model)]
     return float(np.mean(found)) if found else np.nan
+
+
+# Family, value and title of the panels of the picture.
+PANELS = (
+    ("heavy tails", "accuracy", "heavy tails and copies: accuracy"),
+    ("many columns", "accuracy", "500 records, many columns: accuracy"),
+    ("small groups", "further_right", "small groups amid another class: new records right"),
+    ("strange records", "further_accepted", "strange records: accepted (less is better)"),
+)
+
+
+def plot(path: Path, done: dict[tuple, dict[str, float]], models: list[str]) -> None:
+    """Draw means over draws: a row for each case, a point for each model."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    markers = dict(zip(models, "oDs^vP", strict=False))
+    for axes, (family, value, title) in zip(figure.subplots(2, 2).flat, PANELS, strict=True):
+        names = [name for name in CASES[family] if any(job[0] == name for job in done)]
+        for model, marker in markers.items():
+            ours = model.startswith("sepc")
+            axes.scatter(
+                [mean(done, name, model, value) for name in names],
+                range(len(names)),
+                marker=marker,
+                s=52 if ours else 26,
+                color={"sepc": "#D55E00", "sepc ensemble": "#CC79A7"}.get(model, "0.45"),
+                facecolors=None if ours else "none",
+                label=model,
+                zorder=3 if ours else 2,
+            )
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_title(title, size=10, loc="left")
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(models), frameon=False)
+    figure.savefig(path, dpi=130)
 
 
 if __name__ == "__main__":
