@@ -68,14 +68,25 @@ def few_columns(search: ChangeSearch, places: FloatArray, others: FloatArray) ->
                 free.append((moves.step[sets] != 0.0).any(axis=1))
                 cost.append(of_odds)
     Z, of, cheap = np.concatenate(starts), np.concatenate(free), np.argsort(np.concatenate(cost), kind="stable")
-    of_sets = of[cheap[np.sort(np.unique(of[cheap], axis=0, return_index=True)[1])][:SETS_TRIED]]
-    mine = (of[:, None] == of_sets).all(axis=2).any(axis=1)
+    name = _names(of)
+    cheapest = cheap[_first_of_each(name[cheap])[:SETS_TRIED]]
+    of_sets, mine = of[cheapest], np.isin(name, name[cheapest])
     taken = np.where(of_sets[:, None], others, search.z).reshape(-1, len(search.z))
     of = np.concatenate([of[mine], np.repeat(of_sets, len(others), axis=0)])
     judged = search.judge(np.concatenate([Z[mine], taken]))
     order = judged.order
-    best = order[np.sort(np.unique(of[order], axis=0, return_index=True)[1])][:SETS_REFINED]
+    best = order[_first_of_each(_names(of)[order])[:SETS_REFINED]]
     return judged.among(best), of[best]
+
+
+def _names(sets: BoolArray) -> IntArray:
+    """Return a number for each set of features, shape (n, d): the same for those that are equal."""
+    return np.asarray(sets @ np.random.default_rng(0).integers(1 << 40, size=sets.shape[1]))
+
+
+def _first_of_each(names: IntArray) -> IntArray:
+    """Return the places at which each number comes first, ascending."""
+    return np.sort(np.unique(names, return_index=True)[1])
 
 
 def _effects(search: ChangeSearch, places: FloatArray, moves: Moves) -> FloatArray:

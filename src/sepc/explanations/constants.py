@@ -12,9 +12,9 @@ MIN_TYPICALITY, MAX_COLUMNS = 0.1, 3
 STARTS = 8
 LOOKED_AT = (32, 256, 4096)
 # Points tried at once on each line back to the explained record.
-LINES_AT_ONCE = (8, 6, 6)
+LINES_AT_ONCE = (8, 8)
 # Starts that are refined, rounds, and the step of finite differences, as a length.
-REFINED, ROUNDS, STEP = 2, 5, 0.1
+REFINED, ROUNDS, STEP = 2, 4, 0.1
 # Linear conditions that are kept of earlier rounds.
 KEPT_CUTS = 4
 # Steps that are tried towards the shortest change that linear conditions allow: shares of the way there, and how much
@@ -22,7 +22,7 @@ KEPT_CUTS = 4
 SHARES_OF_STEP, INWARD = (of.ravel() for of in np.meshgrid([0.25, 0.6, 1.0], [0.0, 0.05, 0.15, 0.4]))
 
 # Sets of columns: of each size those that the next size begins with, those that are tried, and those that are refined.
-SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 15, 7
+SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 20, 6
 # Lengths that are tried, in times of the best change of all columns.
 TIMES_BEST = (1.0, 1.5, 2.2, 3.2)
 # Changes of columns are taken back while the change gets shorter by this share.
