@@ -130,3 +130,19 @@ def test_a_far_record_gives_the_background_what_columns_claimed(fitted, cancer):
     assert abs(why.evidence.others[BACKGROUND_ROW]) > 1.0
     assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
     assert isinstance(why.table(), pd.DataFrame)
+
+
+def test_columns_that_are_copies_leave_the_sum_as_it_is():
+    X, y, _ = overlapping(2)
+    copies = np.column_stack([X, X, 2.0 * X[:, 0] - X[:, 1]])
+    why = SEPClassifier().fit(copies, y).explain(copies[3])
+    assert why.table()["contribution"].sum() == pytest.approx(why.evidence.log_odds, abs=1e-9)
+
+
+def test_where_all_values_of_a_column_are_zero_the_range_is_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    X[:100, 1] = 0.0
+    why = SEPClassifier().fit(X, np.arange(120) % 2).explain(X[0])
+    column = next(c for c in why.evidence.columns if c.column == "x1")
+    assert column.usual.low == 0.0 or abs(column.usual.low) > 1e-3

@@ -33,6 +33,8 @@ from sepc.model.fitted_model import FittedModel
 CLASS_SHARES, LABEL_CORRECTION, BACKGROUND_ROW, COUNTS = "class shares", "label correction", "background", "counts"
 # Numbers in a table of covariances whose columns are in several orders.
 _TABLE = 1 << 20
+# Products for the factors of all orders; there are two orders at least.
+_EFFORT = 5e7
 # Columns that are tried by moving them, and those that a text names.
 _TRIED, _NAMED = 12, 3
 # A text names a column with at least this share of the largest contribution, and no smaller contribution than this.
@@ -199,7 +201,7 @@ def chain_terms(
     means, covariances = densities.moments()
     away = np.clip((point[densities.numbers] - densities.center) / densities.unit, -FARTHEST, FARTHEST) - means
     weights, dof = densities.log_weights + 0.5 * np.linalg.slogdet(covariances)[1], densities.degrees_of_freedom
-    n_orders = 0
+    n_orders, most_orders = 0, min(most_orders, int(_EFFORT / (covariances.size * len(densities.unit) + 1)))
     with one_blas_thread():
         for orders in _orders(len(live), most_orders, covariances.size):
             squares, log_scales = _prefixes(
@@ -241,11 +243,21 @@ def _prefixes(covariances: FloatArray, away: FloatArray, orders: Sequence[IntArr
     some = np.array(orders, dtype=np.int64).reshape(len(orders), -1)
     if not some.size:
         return np.zeros((2, len(orders), 1, len(away)))  # type: ignore[return-value]
-    factors = np.linalg.cholesky(covariances[:, some[:, :, None], some[:, None]])
+    factors = _cholesky(covariances[:, some[:, :, None], some[:, None]])
     whitened = np.linalg.solve(factors, away[:, some, None])[..., 0]
     parts = np.square(whitened), np.log(np.diagonal(factors, axis1=2, axis2=3))
     squares, log_scales = (_sums(part.transpose(1, 2, 0)) for part in parts)
     return squares, log_scales
+
+
+def _cholesky(covariances: FloatArray) -> FloatArray:
+    """Return Cholesky factors; where rounding makes a nearly singular covariance indefinite, those of one beside it."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariances), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        diagonal = np.diagonal(covariances, axis1=-2, axis2=-1)
+        ridge = 1e-8 * diagonal[..., None] * np.eye(covariances.shape[-1])
+        return np.asarray(np.linalg.cholesky(covariances + ridge), dtype=np.float64)
 
 
 def _of_categories(

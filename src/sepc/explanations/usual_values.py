@@ -137,7 +137,9 @@ def _quantiles(model: FittedModel) -> FloatArray:
             found[:, k, known] = np.nanquantile(own[:, known], _LEVELS, axis=0)
     elif isinstance(model, DensityModel):
         found = _by_components(model)
-    return np.asarray(model.original(found.reshape(-1, d))).reshape(found.shape)
+    found = np.asarray(model.original(found.reshape(-1, d))).reshape(found.shape)
+    rounding = 1e-9 * model.scales.lengths(np.zeros(d))
+    return np.where(np.abs(found) < rounding, 0.0, found)
 
 
 def _has_shares(densities: LocalDensities, word: Word) -> bool:
