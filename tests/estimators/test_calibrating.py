@@ -205,6 +205,16 @@ class TestTypicality:
         counted = [(log_density(joint) <= value).mean() for value in asked]
         assert found.typicality(asked, np.empty((len(asked), 0))).tolist() == counted
 
+    def test_the_least_score_of_a_typicality_is_the_lowest_that_has_it(self):
+        rng = np.random.default_rng(0)
+        joint, codes = sure_of(300, 2, 0.9, 3.0, rng)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        for typicality in (0.01, 0.1, 1.0 / 3.0, 0.5, 0.99):
+            least = found.least_score(typicality)
+            at, below = found.typicality(np.array([least, np.nextafter(least, -np.inf)]), np.empty((2, 0)))
+            assert at >= typicality > below
+        assert found.least_score(0.0) == -np.inf
+
     @pytest.mark.parametrize("n", [100, 150, 1000])
     def test_about_one_in_a_hundred_of_new_records_is_strange(self, n):
         rng = np.random.default_rng(n)

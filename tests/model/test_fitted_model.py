@@ -81,6 +81,16 @@ class TestInterface:
         assert np.array_equal(a.label, clf.classes_[d.label])
         assert np.array_equal(a.trust, d.trust)
 
+    def test_scores_tell_what_is_at_least_so_typical(self, clf):
+        model = clf.model_
+        decision, scores = model.decide_with_scores(self.Z)
+        assert np.array_equal(decision.proba, model.decide(self.Z).proba)
+        typicality = clf.assess(self.Z).typicality
+        assert (model.typicality_by is None) == (scores is None) == bool(np.isnan(typicality).all())
+        if scores is not None:
+            for least in (0.01, 0.1, 0.5):
+                assert np.array_equal(scores >= model.typicality_by.least_score(least), typicality >= least)
+
     def test_without_training_records_decisions_are_the_same(self, clf):
         model = clf.model_.for_decisions()
         assert model.records is None

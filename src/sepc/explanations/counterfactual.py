@@ -85,7 +85,8 @@ class Changes(NamedTuple):
     none_because : str or None
         Why there is no smallest change: one of the codes above.
     nearest_other : Neighbour or None
-        The nearest training record of another label, by the length of the change to it; None where no records are kept.
+        The nearest training record of another label, by the length of the change to it; None where no records are kept,
+        or nothing is known of this one.
     """
 
     smallest: Counterfactual | None
@@ -124,7 +125,7 @@ def _search(search: ChangeSearch, others: FloatArray) -> None:
             first = last
     starts = starts[np.argsort(search.lengths(starts), kind="stable")][:STARTS]
     if search.has_slopes:
-        judged = search.shrink(starts) if len(starts) else search.judge(others[:1])
+        judged = search.shrink(starts) if len(starts) else search.judge(others[: LOOKED_AT[0]])
         judged = judged.among(judged.order[:REFINED])
         # Odds change most on the way.
         places = search.z + np.array([[0.0], [0.5], [1.0]]) * (judged.Z[:1] - search.z)
@@ -152,14 +153,13 @@ def _others(search: ChangeSearch, vocabulary: Vocabulary) -> tuple[FloatArray, N
     # What the record has no value of does not tell how near another one is.
     points = np.where(search.reachable.gaps, search.z, model.records.points[among])
     distances, rows = search.lengths(points), model.records.rows[among]
+    near = points[np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]]
+    if search.reachable.gaps.all():
+        return near, None
     first = int(np.lexsort((rows, distances))[0])
-    nearest = Neighbour(
-        int(rows[first]),
-        plain(model.classes[model.records.codes[among[first]]]),
-        float(distances[first]),
-        vocabulary.record(model.original(model.records.as_they_came[among[first]])),
-    )
-    return points[np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]], nearest
+    label = plain(model.classes[model.records.codes[among[first]]])
+    values = vocabulary.record(model.original(model.records.as_they_came[among[first]]))
+    return near, Neighbour(int(rows[first]), label, float(distances[first]), values)
 
 
 def _centers(model: FittedModel, label: int) -> list[FloatArray]:
