@@ -36,6 +36,17 @@ class TestExplain:
         assert "size" in told
         assert max(map(len, told.splitlines())) <= 100
 
+    def test_a_change_is_as_ordinary_and_of_as_few_columns_as_asked(self, capsys):
+        assert do("explain model.sepc new.csv --row 3 --min-typicality 0.3 --max-columns 1 --json") == 0
+        told = json.loads(capsys.readouterr().out)
+        few = told["actionable_change"]
+        assert told["counterfactual"] is None or told["counterfactual"]["typicality"] >= 0.3
+        assert few is None or len(few["changes"]) == 1
+        assert told["nearest_other"]["label"] != told["label"]
+        for wrong in ("--min-typicality 2", "--max-columns 0"):
+            assert do(f"explain model.sepc new.csv --row 3 {wrong}") == 1
+            assert wrong.split()[1] in capsys.readouterr().err
+
     def test_columns_can_be_held_in_a_change(self, capsys):
         assert do("explain model.sepc new.csv --row 3 --fixed colour size --ranges weight 0:9 --json") == 0
         told = json.loads(capsys.readouterr().out)
