@@ -77,16 +77,14 @@ class ColumnEvidence(NamedTuple):
     is_named: bool = False
 
     def in_words(self, label: Any, rival: Any, is_first: bool = True) -> str:
-        """Return the value beside what is usual for two labels, the one that it is evidence for first."""
+        """Return the value beside what is usual for the two labels."""
         pair = [(label, self.usual), (rival, self.rival_usual)]
-        if self.contribution is not None and self.contribution < 0.0:
-            pair.reverse()
         known = [(name, usual) for name, usual in pair if usual is not None and usual.in_words()]
         value = f"{self.column} is {in_words(self.value)}"
         if not known:
             return value
         if known[0][1].share is not None:
-            return f"{value} (as in {' and '.join(f'{usual.in_words()} of {name}' for name, usual in known)})"
+            return f"{value} (as have {' and '.join(f'{usual.in_words()} of {name}' for name, usual in known)})"
         usually = "usually " if is_first else ""
         return f"{value} ({usually}{', '.join(f'{usual.in_words()} for {name}' for name, usual in known)})"
 

@@ -141,7 +141,7 @@ class Told(NamedTuple):
     def _evidence(self) -> str:
         named = self.evidence.named(1.0)
         if named:
-            return f"The main evidence for it: {self._values(named)}."
+            return f"Main evidence for {self.label}: {self._values(named)}."
         return self.otherwise or (
             f"No single value decides: only together they are more usual for {self.label} than for "
             f"{self.evidence.rival}."
@@ -160,10 +160,10 @@ class Told(NamedTuple):
                 return self._strange()
             case Doubt.contested:
                 if COUNTS in self.evidence.others:
-                    return "The label is contested: the records that decide are of several labels."
+                    return "It is a close call: the records that decide are of several labels."
                 why = f", and {self._values(against[:1])}" if against else ""
                 share = percent(self.evidence.rival_probability)
-                return f"The label is contested: {self.evidence.rival} has a probability of {share}{why}."
+                return f"It is a close call: {self.evidence.rival} has a probability of {share}{why}."
             case Doubt.missing:
                 return self._missing()
             case Doubt.unconfirmed:
@@ -174,10 +174,10 @@ class Told(NamedTuple):
                 return "It lies outside every region, so the label is a guess from what is nearest."
             case Doubt.unstable:
                 others = self.n_partitions - round((self.stability or 0.0) * self.n_partitions)
-                models = f"{self.n_partitions} models made without a part of the training records"
-                return f"Of {models} {others} {'give' if others > 1 else 'gives'} another label."
+                models = f"{self.n_partitions} models, each made without a part of the training records"
+                return f"Of {models}, {others} {'give' if others > 1 else 'gives'} another label."
             case Doubt.against:
-                return f"The main evidence against it: {self._values(against[:2])}."
+                return f"Main evidence for {self.evidence.rival}: {self._values(against[:2])}."
         return ""
 
     def _missing(self) -> str:
@@ -208,7 +208,7 @@ class Told(NamedTuple):
         if self.policy is not None and self.policy.costs is not None and least == 0.0:
             asked = self.policy.asking is not None
             return f"Accept it: {'to ask a person' if asked else 'another label'} can be expected to cost no less."
-        return f"Accept it: its trust reaches the {percent(least)} from which labels are accepted."
+        return f"Accept it: {percent(self.trust)} reaches the limit of {percent(least)}."
 
     def _look_again(self) -> str:
         if self.doubt == Doubt.strange:
@@ -232,7 +232,7 @@ class Told(NamedTuple):
                 usual is not None and usual.share == 0.0 and (found.rival_usual is None or not found.rival_usual.share)
             )
             how = "is not usual" if not never else f"does not occur with {self.label} or {self.evidence.rival}"
-            return f"Check {found.column} again: {in_words(value)} {how}."
+            return f"Check {found.column} again: {in_words(value)} {how}; if it is right, ask a person."
         others = [one for one in (usual, found.rival_usual) if one is not None]
         low, high = min(float(one.low) for one in others), max(float(one.high) for one in others)  # type: ignore[arg-type]
         middle = float(usual.middle)  # type: ignore[arg-type]
@@ -244,11 +244,12 @@ class Told(NamedTuple):
             how = f"does not go with the other values, which make {rounded(self.expected)} expected"
         else:
             how = f"is within the usual {rounded(low)} to {rounded(high)}, but not with these other values"
-        return f"Check {found.column} again: {in_words(value)} {how}."
+        return f"Check {found.column} again: {in_words(value)} {how}; if it is right, ask a person."
 
     def _ask(self) -> str:
         first = self.evidence.named(-1.0) if self.doubt in (Doubt.contested, Doubt.against) else ()
         check = f", and check {first[0].column} first" if first else ""
+        least = self.acceptance.min_trust or 0.0
         match self.acceptance.refusal:
             case "cost":
                 return "Ask a person: that can be expected to cost less than the label."
@@ -258,6 +259,4 @@ class Told(NamedTuple):
                 return "Ask a person: with so few records the model has no region to stand on."
             case "contested" | None:
                 return f"Ask a person{check}."
-        return (
-            f"Ask a person{check}: labels are accepted from a trust of {percent(self.acceptance.min_trust or 0.0)} on."
-        )
+        return f"Ask a person{check}: {percent(self.trust)} is below the limit of {percent(least)}."
