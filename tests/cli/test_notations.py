@@ -107,7 +107,7 @@ class TestDecimalCommas:
     @pytest.mark.slow
     def test_all_commands_that_take_a_model_read_alike(self, capsys):
         Path("few.csv").write_text("income;score;since;label\n" + "2.017;41;01.02.2020;a\n3.100;46;03.04.2020;b\n" * 3)
-        assert do("explain german.sepc few.csv --row 1") == 0
+        assert do("explain german.sepc few.csv --row 1 --details") == 0
         assert "2017" in capsys.readouterr().out
         assert do("feedback german.sepc few.csv --target label") == 0
         assert do("report few.csv --target label --model german.sepc -o r.json") == 0

@@ -109,9 +109,9 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> clf = SEPClassifier().fit(X, y)
         >>> clf.predict([[3.2]]).tolist(), clf.under(class_prior={"ill": 0.9}).predict([[3.2]]).tolist()
         (['well'], ['ill'])
-        >>> careful = clf.under(costs={"ill": {"well": 50.0}, "well": {"ill": 5.0}, None: 1.0})
+        >>> careful = clf.under(costs={"ill": {"well": 4.0}, "well": {"ill": 2.0}, None: 1.0})
         >>> careful.predict_or_abstain([[1.0], [3.2], [7.0]]).tolist()
-        [None, None, 'ill']
+        ['well', None, 'ill']
         """
         check_is_fitted(self)
         other = copy(self)
@@ -186,7 +186,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.predict_proba([[0.5]]).round(2).tolist()
-        [[0.92, 0.08]]
+        [[0.8, 0.2]]
         """
         check_is_fitted(self)
         elsewhere = points_elsewhere(self, X)
@@ -209,7 +209,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.trust_score([[0.5]]).round(2).tolist()
-        [0.92]
+        [0.8]
         """
         check_is_fitted(self)
         elsewhere = points_elsewhere(self, X)
@@ -286,7 +286,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.9).tolist()
+        >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.75).tolist()
         [1, None, None]
         """
         from sepc.promises.trust_threshold import warn_if_stated_otherwise

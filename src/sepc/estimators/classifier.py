@@ -113,7 +113,7 @@ class SEPClassifier(TrustClassifier):
     >>> clf.score(X[1::2], y[1::2]) > 0.9
     True
     >>> clf.trust_score(X[1:4]).round(3).tolist()
-    [0.993, 0.993, 0.993]
+    [0.99, 0.99, 0.99]
     """
 
     model_: DensityModel | CountModel
@@ -229,8 +229,8 @@ class SEPClassifier(TrustClassifier):
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.regions()[["region", "label", "n_label", "n_others", "trust", "x0 high"]].round(2)
           region label  n_label  n_others  trust  x0 high
-        0    0#1     0        3         0   0.92      2.0
-        1    1#1     1        3         0   0.92      9.0
+        0    0#1     0        3         0    0.8      2.0
+        1    1#1     1        3         0    0.8      9.0
         """
         from sepc.explanations.region_words import region_words
 
@@ -326,7 +326,7 @@ class SEPClassifier(TrustClassifier):
         --------
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
         >>> print(clf.explain([1.5]).text[:36])
-        Predicted low with a trust of 91.7 %
+        Predicted low with a trust of 79.6 %
         """
         from sepc.explanations.change_limits import ChangeLimits
         from sepc.explanations.explanation import explain

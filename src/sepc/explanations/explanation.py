@@ -244,7 +244,7 @@ class Explanation(TextExplanation):
     >>> why.region, why.counts, sorted(why.to_dict())[:3]
     ('low#1', {'low': 3, 'others': 0}, ['acceptance', 'actionable_change', 'advice'])
     >>> [(one.region, one.label, round(one.share, 1)) for one in why.shares if one.label == why.label]
-    [('low#1', 'low', 0.8), ('background', 'low', 0.1)]
+    [('low#1', 'low', 0.6), ('background', 'low', 0.2)]
     """
 
     label: Any

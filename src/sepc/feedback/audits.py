@@ -34,7 +34,7 @@ class Audit(NamedTuple):
     >>> from sepc.feedback import FeedbackMonitor
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
     >>> monitor = FeedbackMonitor(SEPClassifier().fit(X, [0, 0, 0, 1, 1, 1]))
-    >>> audit = monitor.audit(X + 0.25, share=0.5, min_trust=0.9)
+    >>> audit = monitor.audit(np.vstack([X + 0.25, [[99.0]]]), share=0.5, min_trust=0.75)
     >>> bool((audit.chosen | audit.accepted).all()), sorted(set(audit.probability.tolist()))
     (True, [0.5, 1.0])
     """

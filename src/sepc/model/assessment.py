@@ -87,7 +87,7 @@ class Assessment:
     >>> a = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3).assess([[1.5], [3.0]])
     >>> a.label.tolist(), a.reason.tolist(), a.region.tolist()
     (['low', 'low'], ['inside', 'outside'], ['low#1', '~low#1'])
-    >>> a.accepted(min_trust=0.9, allow_outside=False).tolist()
+    >>> a.accepted(min_trust=0.75, allow_outside=False).tolist()
     [True, False]
     """
 
@@ -320,7 +320,7 @@ class Assessment:
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]].round(2)
            label  trust region  n_label  n_others
-        0      0   0.92    0#1        3         0
+        0      0    0.8    0#1        3         0
         """
         return self._frames.frame(self.shown(), rows=True)
 

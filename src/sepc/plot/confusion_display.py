@@ -148,7 +148,7 @@ class ConfusionDisplay(Display):
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> X, y, ax = [[1.0], [3.5], [7.0]], [0, 0, 1], Figure().subplots()
-        >>> display = ConfusionDisplay.from_estimator(clf, X, y, min_trust=0.9, ax=ax)
+        >>> display = ConfusionDisplay.from_estimator(clf, X, y, min_trust=0.75, ax=ax)
         >>> display.matrix.tolist()
         [[1, 0, 1], [0, 1, 0]]
         """

@@ -49,8 +49,8 @@ class RegionTrustDisplay(Display):
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["a"] * 3 + ["b"] * 3)
     >>> RegionTrustDisplay.from_estimator(clf, ax=Figure().subplots()).frame().round(2)
       region  n  n_a  n_b  trust
-    0    b#1  3    0    3   0.92
-    1    a#1  3    3    0   0.92
+    0    b#1  3    0    3    0.8
+    1    a#1  3    3    0    0.8
     """
 
     regions: list[str]

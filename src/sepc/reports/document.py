@@ -170,8 +170,8 @@ def report(
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> print(report(clf, [[0.5], [7.0]], ["low", "high"], min_trust=0.9).to_dict()["summary"][-52:])
-    With a trust of at least 0.9 it accepts all of them.
+    >>> print(report(clf, [[0.5], [7.0]], ["low", "high"], min_trust=0.75).to_dict()["summary"][-53:])
+    With a trust of at least 0.75 it accepts all of them.
     """
     if max_records is not None and (type(max_records) is not int or max_records < 0):
         raise InputError("max-records", max_records=max_records)

@@ -211,7 +211,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         Examples
         --------
         >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, ["well", "ill"] * 6)
-        >>> clf.with_classifier(clf["classifier"].under(class_prior={"ill": 0.9})).predict([["a"]]).tolist()
+        >>> clf.with_classifier(clf["classifier"].under(class_prior={"ill": 0.6})).predict([["a"]]).tolist()
         ['well']
         """
         return TablePipeline([("columns", self._encoder), ("classifier", classifier)])
