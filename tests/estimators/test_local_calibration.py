@@ -12,11 +12,12 @@ from sklearn.metrics import log_loss
 from strategies import examples
 
 import sepc
-from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc import ModelFileError, SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.constants import LEVEL
 from sepc.estimators.local_calibration import _log_stakes, with_places
 from sepc.model.constants import COUNTS_AGAINST
 from sepc.model.partition_model import identity_calibration
+from sepc.persist.model_files import FORMAT
 
 NONE = identity_calibration(np.array([1, 1]))
 
@@ -122,6 +123,12 @@ class TestInAClassifier:
         proba = clf.predict_proba(X)
         sepc.save(clf, tmp_path / "model.sepc")
         assert np.array_equal(sepc.load(tmp_path / "model.sepc").predict_proba(X), proba)
+        header, arrays = FORMAT.read(tmp_path / "model.sepc")
+        (name,) = (name for name in arrays if name.endswith("local/counts"))
+        arrays[name] = np.where(np.arange(len(arrays[name]))[:, None] == 0, 0.0, arrays[name])
+        FORMAT.write(tmp_path / "model.sepc", header, arrays)
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "model.sepc")
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
         with sklearn.config_context(array_api_dispatch=True):
             np.testing.assert_allclose(np.asarray(clf.predict_proba(xp.asarray(X))), proba, rtol=0.0, atol=1e-9)

@@ -51,7 +51,7 @@ class Acceptance(NamedTuple):
     Attributes
     ----------
     refusal : str or None
-        Why it is not, one of `sepc.model.acceptance.REFUSALS`; None where it is accepted.
+        Why it is not, as in `Assessment.refusals`; None where it is accepted.
     min_trust : float or None
         Trust from which it is accepted; None where nothing is promised of it, and where a promise by groups decides:
         a record alone does not show its group.
