@@ -178,7 +178,7 @@ def _doubtful(impure: list[dict[str, Any]]) -> str:
     """Return a sentence on the neighbours of the records in a region of another label."""
     alone, fewer = (sum(row["n_near_own"] < limit for row in impure) for limit in (1, 5))
     return (
-        f"None of the 10 nearest training records shares the label of {alone} of these; fewer than half do for {fewer}."
+        f"Of the 10 nearest training records, none shares the label for {alone} of these, and fewer than 5 for {fewer}."
     )
 
 
