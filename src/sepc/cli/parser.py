@@ -64,23 +64,23 @@ class _Command:
         """Add a table and its form; what is not given shows in the columns, or a model remembers it."""
         self.add("data", metavar="DATA", help="a table; - is the standard input")
         formats = ("csv", "tsv", "parquet", "arrow", "xlsx")
-        self.add("--format", choices=formats, help="what kind of file it is (default: as it looks)")
-        encoding = "of a text file, such as latin-1 (default: utf-8)"
+        self.add("--format", choices=formats, help="format of the file (default: detected)")
+        encoding = "encoding of a text file, such as latin-1 (default: utf-8)"
         self.add("--encoding", type=_encoding, default="utf-8", help=encoding)
-        self.several("--missing", "TEXT", "more texts that mean: no value")
-        between = "between the columns, such as ';' or tab (default: as it looks)"
+        self.several("--missing", "TEXT", "more texts that stand for a missing value")
+        between = "separator of columns, such as ';' or tab (default: detected)"
         self.add("--sep", type=_separator, metavar="CHAR", help=between)
-        self.add("--decimal", choices=(".", ","), help="decimal sign of the numbers (default: by column)")
-        thousands = "what stands between thousands (default: by column)"
+        self.add("--decimal", choices=(".", ","), help="decimal mark (default: detected by column)")
+        thousands = "thousands separator (default: detected by column)"
         self.add("--thousands", choices=(".", ",", "'", " "), help=thousands)
-        date = "what comes first in 01/02/2020, day or month (default: by column)"
+        date = "order of day and month in 01/02/2020 (default: detected by column)"
         self.add("--date", choices=("dmy", "mdy"), help=date)
 
     def labelled_data(self) -> None:
         self.data()
         self.target("column of the labels")
-        self.several("--drop", "COL", "columns to leave out, such as numbers of rows")
-        self.several("--categorical-features", "COL", "columns whose numbers are mere names")
+        self.several("--drop", "COL", "columns to leave out, such as row numbers")
+        self.several("--categorical-features", "COL", "columns whose numbers are codes of categories")
 
     def classifier(self) -> None:
         """Add what makes a classifier, and what is drawn for it."""
@@ -93,30 +93,30 @@ class _Command:
             "0.05)",
         )
         self.add("--trust", choices=TRUST_METHODS, help="how the regions are read (default: local)")
-        self.flag("--ensemble", help="many partitions, not one: ranks better")
+        self.flag("--ensemble", help="fit many partitions instead of one: ranks better")
         self.add(
             "--sample-weight",
             metavar="COL",
-            help="column that tells how often each row is there, 0 for not at all; test rows count once (default: "
-            "once)",
+            help="column with the weight of each row: how often it counts, 0 for not at all; test rows count once "
+            "(default: 1)",
         )
         self.add(
             "--random-state",
             type=_count,
             default=0,
             metavar="N",
-            help="of what is drawn: the rows held back, the folds of --n-imp auto, an ensemble's members (default: 0)",
+            help="seed for the rows held back, the folds of --n-imp auto and an ensemble's members (default: 0)",
         )
 
     def parts_and_confidence(self, confidence: str, by: str) -> None:
         """Add for which parts a promise is made, and how surely."""
-        about = f"with which all that is promised holds together (default: {confidence})"
+        about = f"confidence that the whole promise holds (default: {confidence})"
         self.add("--confidence", type=_inner_share, help=about)
         self.add(
             "--by",
             metavar="PART",
-            help="label, region or the name of a column: a promise for each label, each region of the model, or each "
-            f"value of the column, which the model need not know; all for one promise (default: {by})",
+            help="label, region or the name of a column: one promise for each label, each region of the model, or each "
+            f"value of the column, which the model need not use; all: a single promise (default: {by})",
         )
 
     def policy(self) -> None:
@@ -127,8 +127,8 @@ class _Command:
             action=_AddNumber,
             default=[],
             metavar=("LABEL", "SHARE"),
-            help="how frequent a label is where the model is used; may be given for several, the others share the rest "
-            "as in training",
+            help="share of a label where the model is used; repeat it for several labels, the others share the rest as "
+            "in training",
         )
         self.add(
             "--costs",
@@ -136,10 +136,10 @@ class _Command:
             action=_AddNumber,
             default=[],
             metavar=("TRUE", "GIVEN", "NUMBER"),
-            help="what it costs to give a label where another is true; once for each kind of error. Labels are then "
-            "those of the least expected cost",
+            help="cost of giving a label where another is true; repeat it for each kind of error. Each row then gets "
+            "the label of least expected cost",
         )
-        asking = "what it costs to ask a person, who is asked where it costs less"
+        asking = "cost of asking a person, who is asked where that costs less"
         self.add("--asking-cost", type=_number, metavar="NUMBER", help=asking)
 
     def acceptance(self, usual: str = "0.95") -> None:
@@ -148,25 +148,23 @@ class _Command:
             "--min-typicality",
             type=_share,
             default=0.01,
-            help="typicality from which a label is accepted: about this share of ordinary rows is refused as strange "
+            help="typicality from which a label is accepted: it refuses about this share of ordinary rows as strange "
             "(default: 0.01)",
         )
 
 
 def _landscape(commands: Any) -> None:
-    _Command(
-        commands, "landscape", "Describe labelled data before anything is fitted; says what to look at"
-    ).labelled_data()
+    _Command(commands, "landscape", "Describe labelled data before a fit; names what to check").labelled_data()
 
 
 def _fit(commands: Any) -> None:
     command = _Command(commands, "fit", "Learn from labelled data; writes a model")
     command.labelled_data()
     command.classifier()
-    command.flag("--no-training-rows", help="leave the training records out of the model; counts stay")
+    command.flag("--no-training-rows", help="save the model without training records; counts stay")
     test = command.either()
     test.add_argument("--test", metavar="FILE", help="labelled data to test the model with")
-    held_out = "keep this share of the rows back, to test the model with"
+    held_out = "hold back this share of the rows to test the model with"
     test.add_argument("--holdout", type=_inner_share, metavar="SHARE", help=held_out)
     command.add(
         "--max-error",
@@ -180,14 +178,14 @@ def _fit(commands: Any) -> None:
         "--calibration",
         type=_inner_share,
         metavar="SHARE",
-        help="of the rows of each label that the promise is made from, beside those of --holdout or --test; the model "
-        "does not learn from them (default: 0.3)",
+        help="share of the rows of each label to make the promise from, besides those of --holdout or --test; the "
+        "model does not learn from them (default: 0.3)",
     )
     command.output("MODEL", "the model to write", required=True)
 
 
 def _promise(commands: Any) -> None:
-    about = "Make a promise, or renew one; from labelled rows that the model has not learned from"
+    about = "Make or renew a promise; needs labelled rows that the model has not learned from"
     command = _Command(commands, "promise", about)
     command.model()
     command.data()
@@ -199,11 +197,11 @@ def _promise(commands: Any) -> None:
         metavar="ERROR",
         help="largest share of wrong labels among the accepted ones (default: as the model has promised, else 0.05)",
     )
-    cost = "in its place: what an accepted label may cost; needs --costs"
+    cost = "instead: largest mean cost of an accepted label; needs --costs"
     limit.add_argument("--max-cost", type=_number, metavar="NUMBER", help=cost)
     command.parts_and_confidence("as the model has promised, else 0.95", "as the model has promised, else one for all")
     command.policy()
-    command.output("MODEL", "the model with its promise (default: only show it)")
+    command.output("MODEL", "the model with its promise (default: only show the promise)")
 
 
 def _predict(commands: Any) -> None:
@@ -223,17 +221,15 @@ def _predict(commands: Any) -> None:
         nargs="?",
         const=0.9,
         metavar="SHARE",
-        help="add the set of labels that a row may well have; it holds the true one with this probability (0.9 if none "
-        "is named). The model has to be fitted with --holdout or --test",
+        help="add to each row a set of labels that holds the true one with this probability (0.9 without a number). "
+        "Fit the model with --holdout or --test for this",
     )
-    command.flag("--per-class", help="let --coverage hold within each class")
-    command.output(
-        "FILE", "where to write, by its suffix as CSV, TSV, Parquet, Arrow or Excel (default: CSV to the output)"
-    )
+    command.flag("--per-class", help="make --coverage hold within each class")
+    command.output("FILE", "output file: CSV, TSV, Parquet, Arrow or Excel by its suffix (default: CSV to the output)")
 
 
 def _explain(commands: Any) -> None:
-    command = _Command(commands, "explain", "Say why rows get their labels; and what would have to change")
+    command = _Command(commands, "explain", "Explain the labels of rows; and what would change them")
     command.model()
     command.data()
     command.policy()
@@ -254,7 +250,7 @@ def _explain(commands: Any) -> None:
         action=_AddRange,
         default=[],
         metavar=("COL", "LOW:HIGH"),
-        help="from where to where a change may take a column, such as --ranges age 20:60; either end may be left out",
+        help="range that a change keeps a column in, such as --ranges age 20:60; either end may be left out",
     )
     command.add(
         "--min-typicality",
@@ -269,19 +265,17 @@ def _explain(commands: Any) -> None:
         type=int,
         default=3,
         metavar="N",
-        help="most columns of the second change, of few columns (default %(default)s)",
+        help="most columns that the second, short change may use (default %(default)s)",
     )
     command.output(
         "FILE",
-        "where to write, by its suffix: a table (.csv, .tsv, .parquet, ...), .json, .jsonl or .txt (default: a text to "
+        "output file, by its suffix: a table (.csv, .tsv, .parquet, ...), .json, .jsonl or .txt (default: a text to "
         "the output)",
     )
 
 
 def _report(commands: Any) -> None:
-    about = (
-        "Write a report; on a model that is fitted to 75 % of the rows and tested with the others, or on another one"
-    )
+    about = "Write a report; on a model fitted to 75 % of the rows and tested with the others, or on another model"
     command = _Command(commands, "report", about, json=False)
     command.labelled_data()
     command.classifier()
@@ -294,15 +288,14 @@ def _report(commands: Any) -> None:
         "--max-records",
         type=_count,
         metavar="N",
-        help="verdicts that are told one by one with their explanations, which is what takes long (default: 200, of an "
-        "ensemble 25)",
+        help="number of verdicts to explain one by one, which takes long (default: 200, for an ensemble 25)",
     )
-    command.flag("--no-training-rows", help="show nothing of the training records, for one to be passed on")
+    command.flag("--no-training-rows", help="show nothing of the training records, to pass the report on")
     command.output("FILE", "the report: .html, .md or .json", required=True)
 
 
 def _compare(commands: Any) -> None:
-    about = "Show two models side by side; on which rows they differ, and who is right"
+    about = "Compare two models; shows on which rows they differ, and which is right"
     command = _Command(commands, "compare", about)
     command.add("model", metavar="MODEL_A", help="a model that fit has written")
     command.add("other", metavar="MODEL_B", help="another one; it may use other columns")
@@ -313,23 +306,23 @@ def _compare(commands: Any) -> None:
 
 
 def _feedback(commands: Any) -> None:
-    about = "Tell a model what became of its verdicts; writes a model that has learned"
+    about = "Tell a model the true labels of rows; watches for drift and can write a model that has learned"
     command = _Command(commands, "feedback", about)
     command.model()
     command.data()
     command.target("column of the true labels; may have gaps")
-    command.add("--labels", choices=["all"], help="all: every row was to get a label; for the alarm on errors")
-    chance = "column of the chance with which each labelled row was chosen for a label"
+    command.add("--labels", choices=["all"], help="all: every row was meant to get a label; for the alarm on errors")
+    chance = "column with the chance that each labelled row had of being chosen; for the alarm on errors"
     command.add("--probability", metavar="COL", help=chance)
-    command.flag("--once", help="count rows that repeat another one only once")
-    state = "keep what is observed in this file, and go on from what it holds: evidence adds up over calls"
+    command.flag("--once", help="count repeated rows only once")
+    state = "file that keeps what was observed, so that evidence adds up over calls"
     command.add("--state", metavar="FILE", help=state)
     forget = command.either()
-    auto = "let old records count less in the new model, as much as predicts the newest rows best"
+    auto = "let old records count less, by as much as predicts the newest rows best"
     forget.add_argument("--forget", choices=["auto"], help=auto)
-    window = "the new model learns from the last N labelled rows alone"
+    window = "learn only from the last N labelled rows"
     forget.add_argument("--window", type=_row, metavar="N", help=window)
-    half_life = "a labelled row counts half in the new model after N more"
+    half_life = "halve the weight of a labelled row after N more"
     forget.add_argument("--half-life", type=_row, metavar="N", help=half_life)
     command.output("MODEL", "the new model (default: only report)")
 
@@ -339,13 +332,13 @@ def _inspect(commands: Any) -> None:
 
 
 def _demo(commands: Any) -> None:
-    command = _Command(commands, "demo", "Show the main job on records of breast cancer", json=False)
+    command = _Command(commands, "demo", "Run the main steps on records of breast cancer", json=False)
     command.add("--out", default="sepc-demo", metavar="DIR", help="folder for the report (default: sepc-demo)")
 
 
 def _completion(commands: Any) -> None:
     command = _Command(commands, "completion", "Print a script that completes commands in a shell", json=False)
-    command.add("shell", choices=SHELLS, help="where it is for")
+    command.add("shell", choices=SHELLS, help="the shell")
 
 
 def _n_imp(text: str) -> int | float | str:
@@ -419,7 +412,7 @@ class _AddRange(Action):
 def _separator(text: str) -> str:
     character = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise ArgumentTypeError(f"{text!r} cannot part columns; expected one character, such as ; or tab")
+        raise ArgumentTypeError(f"{text!r} cannot separate columns; expected one character, such as ; or tab")
     return character
 
 

@@ -212,7 +212,7 @@ class PolicyNote(NamedTuple):
         if self.class_prior is not None and self.class_share is not None:
             stated = ", ".join(f"{name} {percent(share)}" for name, share in self.class_prior.items())
             trained = ", ".join(percent(share) for share in self.class_share.values())
-            yield f"Classes are taken to be as frequent as stated: {stated} (in training {trained})."
+            yield f"Class shares, as stated: {stated} (in training {trained})."
         if self.costs is not None:
             others = sorted((cost, str(name)) for name, cost in self.costs.items() if name != label)
             alternatives = listed([f"{name} {cost:.3g}" for cost, name in others[:3]])

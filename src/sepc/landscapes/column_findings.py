@@ -165,10 +165,10 @@ def _id_findings(X: FloatArray, codes: IntArray, ids: Sequence[SourceColumn]) ->
             "problem" if sorted_by_label else "warning",
             f"{column.name} is a running number"
             if _is_running(values)
-            else f"{column.name} is another number in each record",
+            else f"{column.name} is a different number in each record",
             f"{len(distinct)} different whole numbers in {len(X)} records, from {distinct[0]:.15g} to "
-            f"{distinct[-1]:.15g}: it names a record, and says nothing of it."
-            + (" It tells the label all the same, since the records are sorted by it." if sorted_by_label else ""),
+            f"{distinct[-1]:.15g}: it identifies a record and does not describe it."
+            + (" It still tells the label, since the records are sorted by label." if sorted_by_label else ""),
             f"Leave it out (on the command line: --drop {column.name}), or a model will learn it.",
         )
 
@@ -191,9 +191,9 @@ def _leak_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColum
             "label-leak",
             "problem" if predictor.is_copy else "note",
             f"{column.name} {how if predictor.is_copy else 'alone nearly tells'} the label",
-            f"By {column.name} alone the label of {right} can be told; without it "
+            f"{column.name} alone tells the label of {right}; without it "
             f"{percent(1 - predictor.n_others / n)} are of the most frequent label.",
-            "Check whether it is known before the label is: if not, or if it is the label in other words, leave it out "
+            "Check whether it is known before the label. If not, or if it is a copy of the label, leave it out "
             f"(on the command line: --drop {column.name}).",
         )
 
@@ -247,14 +247,14 @@ def _subgroup_findings(
     if not groups:
         return
     groups = [_with_names(group, columns[int(group.column)], names) for group in groups]
-    among = "" if len(rows) == len(X) else f" (among {len(rows)} of them, evenly drawn)"
+    among = "" if len(rows) == len(X) else f" (in a sample of {len(rows)})"
     yield Finding(
         "contradictions-in-subgroup",
         "warning",
         f"records contradict each other most where {groups[0].column} = {groups[0].value}",
-        f"Of all records{among} {percent(float(contradicted.mean()))} have another label than the one nearest to them; "
-        f"more have where {shortened([group.text for group in groups], NAMED, 'groups', '; ')}.",
-        "Check how labels were given there; if they are right, expect mistakes and low trust among these records.",
+        f"Of all records{among} {percent(float(contradicted.mean()))} have another label than the nearest record; "
+        f"more do where {shortened([group.text for group in groups], NAMED, 'groups', '; ')}.",
+        "Check how labels were given there. If they are right, expect mistakes and low trust there.",
     )
 
 

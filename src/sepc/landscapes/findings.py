@@ -91,15 +91,15 @@ def feature_findings(
             "constant-feature",
             "warning",
             f"constant: {shortened([names[j] for j in constant], NAMED, 'features')}",
-            f"Every record has {shortened(values_of, NAMED, 'features')}, which tells no class from another.",
-            "Drop such features, or check how they were read.",
+            f"Every record has {shortened(values_of, NAMED, 'features')}, which separates no classes.",
+            "Drop these features, or check how they were read.",
         )
     for relation in relations:
         equation = relation.text(names)
         share = relation.worst / relation.scale
         misfit = f"up to rounding (by {relation.worst:.2g} at most, {share:.2g} standard deviations)"
         if dimension == n_free:
-            effect = "Volumes and overlap ratios then rest on the rounding of the values, not on the data."
+            effect = "Volumes and overlap ratios then depend on rounding, not on the data."
         else:
             effect = f"Volumes are taken inside the {dimension} dimensions that the records fill."
         yield Finding(
@@ -123,7 +123,7 @@ def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> I
             f"{n_contradictory} of {n_records} records ({percent(n_contradictory / n_records)}) share all their values "
             f"with a record of another class; they form {n_groups} {plural('group', n_groups)}, counted from 1 the "
             f"rows {shortened(described, NAMED, 'groups', '; ')}.",
-            "Check these labels, or add a feature that tells such records apart: no classifier can.",
+            "Check these labels, or add a feature that distinguishes these records: no classifier can.",
         )
 
 
@@ -140,7 +140,7 @@ def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
 def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> Iterator[Finding]:
     """Yield findings on the numbers of records."""
     too_few = f"no more than the {n_features} features, which is too few for an ellipsoid"
-    vague = f"fewer than 3 for each of the {n_features} features, which makes ellipsoids vague"
+    vague = f"fewer than 3 for each of the {n_features} features, so ellipsoids are uncertain"
     for rule, severity, low, high in (
         (too_few, "problem", 0, n_features),
         (vague, "note", n_features, 3 * n_features - 1),
@@ -161,7 +161,7 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
             "note",
             f"{labels[least]} is rare beside {labels[most]}",
             f"{labels[least]} has {sizes[least]} records, {labels[most]} has {sizes[most]}.",
-            "Judge each class by itself, for example by balanced accuracy; a share as n_imp refers to the rarer class.",
+            "Judge each class by itself, such as by balanced accuracy; if n_imp is a share, it is of the rarer class.",
         )
 
 
@@ -174,16 +174,16 @@ def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes
     if n_records < 30 or n_outside < 0.9 * n_records:
         return
     where = "the ellipsoids of all classes" if of_classes else "all ellipsoids"
-    smaller = " The regions of a partition are smaller, and hold even fewer." if of_classes else ""
+    smaller = " Regions are smaller, and hold even fewer." if of_classes else ""
     yield Finding(
         "outside-all-ellipsoids",
         "warning",
-        "nearly every new record would lie outside of all ellipsoids",
-        f"{n_outside} of {n_records} training records ({percent(n_outside / n_records)}) would lie outside of {where}, "
-        f"had they been left out: each is in none, or is one of those that hold the ellipsoid around it in place. With "
-        f"{n_features} {plural('feature', n_features)} the records are too few to fill one.{smaller}",
-        "Use fewer features (for example sklearn.decomposition.PCA, or SEPEnsembleClassifier, whose members see some "
-        "of them each), or collect more records. Read probabilities and typicality, not whether a record is inside.",
+        "nearly every new record would lie outside all ellipsoids",
+        f"{n_outside} of {n_records} training records ({percent(n_outside / n_records)}) would lie outside {where} if "
+        f"left out of the fit: each is in none, or on the edge of the one that it shaped. For {n_features} "
+        f"{plural('feature', n_features)} there are too few records to fill an ellipsoid.{smaller}",
+        "Use fewer features (for example sklearn.decomposition.PCA, or SEPEnsembleClassifier, whose members each use "
+        "some of them), or collect more records. Read probabilities and typicality, not whether a record is inside.",
     )
 
 
@@ -208,8 +208,8 @@ def _overlap_findings(pair: PairOverlap) -> Iterator[Finding]:
             f"{a} and {b} overlap heavily",
             f"{pair.inside_in_words} lie in the ellipsoids of both. Their means are so close that normal distributions "
             f"around them have {percent(pair.normal_overlap)} in common, and the nearest neighbour of "
-            f"{percent(pair.neighbour_error)} of the records is of the other class (of half of them, if nothing told "
-            "the classes apart).",
+            f"{percent(pair.neighbour_error)} of the records is of the other class (50 % if nothing told the "
+            "classes apart).",
             "Expect low trust and many small ellipsoids; look for features that tell these classes apart.",
         )
     for label, n, share in zip(pair.labels, pair.n_inside, pair.shares_inside, strict=True):
@@ -221,7 +221,7 @@ def _overlap_findings(pair: PairOverlap) -> Iterator[Finding]:
                 f"{label} is a small minority where {a} and {b} overlap",
                 f"{pair.inside_in_words} lie in the ellipsoids of both: {percent(part)} of these are {label}, though "
                 f"they are {percent(share)} of its records.",
-                "Labels there will lean to the other class: judge this class by its own recall, try a smaller n_imp.",
+                "Labels there favour the other class: judge this class by its own recall, and try a smaller n_imp.",
             )
 
 

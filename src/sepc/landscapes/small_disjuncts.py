@@ -48,7 +48,7 @@ class Disjunct:
         around = f" ({self.surrounded_by})" if self.surrounded_by else ""
         return (
             f"{len(self.rows)} records of {self.label} ({own}) lie together among other labels{around}: "
-            f"{percent(self.share_around)} of the nearest records around are not {self.label}."
+            f"{percent(self.share_around)} of the nearest records are not {self.label}."
         )
 
 

@@ -42,7 +42,7 @@ def trust_in_words(bands: list[dict[str, Any]]) -> str:
     verdict = " ".join(
         f"The trust claims {how} where it is {' and '.join(which)}." for how, which in claims.items() if which
     )
-    return f"{'; '.join(parts)}. {verdict or 'That is what such a trust claims, within chance.'}"
+    return f"{'; '.join(parts)}. {verdict or 'This agrees with the trust, within chance.'}"
 
 
 def claim(band: dict[str, Any]) -> str | None:
@@ -64,7 +64,7 @@ def claim_warning(n_right: int, n_accepted: int, min_trust: float) -> str | None
     return (
         f"accepted labels are right less often than their trust claims: {n_right:,} of {n_accepted:,} "
         f"({percent(n_right / n_accepted)}; 95 % interval {percent(low)} to {percent(high)}), where a trust of at "
-        f"least {min_trust:g} claims {percent(min_trust)} or more. Chance does not explain that: do not rely on this "
+        f"least {min_trust:g} claims {percent(min_trust)} or more. Chance does not explain this: do not rely on this "
         "threshold here. A higher one, another n_imp or an ensemble may keep what it claims."
     )
 
@@ -83,8 +83,8 @@ def _shares(subject: Subject) -> str:
     stated = ", ".join(f"{label} {percent(share)}" for label, share in zip(labels, policy.prior.tolist(), strict=True))
     others = [", ".join(percent(share) for share in (n / max(n.sum(), 1)).tolist()) for n in (counts, tested)]
     return (
-        f"Classes are taken to be as frequent as stated: {stated} (in training {others[0]}, among the test records "
-        f"{others[1]}). Shares of right labels are those among the test records."
+        f"Class shares, as stated: {stated} (in training {others[0]}, among the test records "
+        f"{others[1]}). Shares of right labels are as counted on the test records."
     )
 
 

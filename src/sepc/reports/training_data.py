@@ -93,7 +93,7 @@ def of_new_values(subject: Subject) -> Iterator[Finding]:
                 "warning",
                 f"test records have values of {column} that training never had",
                 f"{column}: {named}.",
-                "Check the spelling; labels of these records rest on their other columns.",
+                "Check the spelling; the labels of these records depend on their other columns.",
             )
 
 
@@ -108,7 +108,7 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
             "known-test-records",
             "problem",
             f"{known} of {n} test records are training records",
-            "They have the very values of records that the model has learned from, so the test results flatter.",
+            "They have the same values as records that the model has learned from, so test results are too favourable.",
             "Test with records that had no part in training.",
         )
 
@@ -126,7 +126,7 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
             "warning",
             f"{n} small {plural('group', n)} of records among other labels",
             " ".join(disjunct["text"] for disjunct in content["disjuncts"][:_NAMED]),
-            "Mistakes gather in such places: check whether these records have something in common, or collect more.",
+            "Mistakes are frequent there: check what these records have in common, or collect more.",
         )
     for name, code, severity, title, meaning, remedy in RECORD_FINDINGS:
         if rows[name]:
@@ -153,7 +153,7 @@ RECORD_FINDINGS = (
         "warning",
         ("makes", "make", "a region much larger"),
         "Without one of them, the ellipsoid around its region or its class shrinks by more than chance explains",
-        "Check these records; where they are mistakes, correct or drop them.",
+        "Check these records; correct or drop mistakes.",
     ),
     (
         "impure",
@@ -161,14 +161,14 @@ RECORD_FINDINGS = (
         "note",
         ("lies", "lie", "in a region of another label"),
         "They lie in an ellipsoid that was built on another label, the most doubtful first",
-        "Check the labels of the first ones, then go on for as long as some of them are wrong.",
+        "Check the labels from the first on; stop when they are right.",
     ),
     (
         "isolated",
         "isolated-records",
         "note",
         ("lies", "lie", "in no region"),
-        "No ellipsoid could be made around them; each speaks for itself alone",
+        "No ellipsoid could be made around them; each counts as a single point",
         "Expect low trust near them; more records of their kind would help.",
     ),
 )
@@ -178,7 +178,7 @@ def _doubtful(impure: list[dict[str, Any]]) -> str:
     """Return a sentence on the neighbours of the records in a region of another label."""
     alone, fewer = (sum(row["n_near_own"] < limit for row in impure) for limit in (1, 5))
     return (
-        f"None of the 10 nearest training records has the label of {alone} of these, fewer than half that of {fewer}."
+        f"Of the 10 nearest training records, none shares the label for {alone} of these, and fewer than 5 for {fewer}."
     )
 
 

@@ -22,7 +22,7 @@ from sepc.persist import save
 from sepc.tables import TablePipeline
 
 _OPTION_TEXTS = {
-    None: "without a word on how they were chosen to be labelled",
+    None: "without saying how they were chosen for a label",
     "all": "with --labels all",
     "probability": "with --probability",
 }
