@@ -134,7 +134,7 @@ MESSAGES = {
     "batch-cut-off": "{path} ends in an incomplete batch; it goes on from the last complete one.",
     "nothing-to-learn": "no verdict was wrong: there is nothing to learn, and {path} is not written",
     "only-labels-new": "{path} already holds {n:many row} like these without labels; now only their labels count.",
-    "known-rows": "{path} already holds the same {n:many row}, since {day}; they are not counted again.",
+    "known-rows": "{path} holds the same {n:many row} since {day}; they are not counted again.",
 }
 
 
