@@ -130,7 +130,7 @@ class TestTables:
         assert (column.value, column.contribution > 0) == ("rent", told.label == 1)
         assert column.usual.share > 0.5 > 0.1 > column.rival_usual.share
         assert (column.usual.middle, column.rival_usual.middle) == ("rent", "own")
-        assert f"housing is rent (as in {percent(column.usual.share)} " in told.text
+        assert f"{percent(column.usual.share)} of 1" in told.text
 
     def test_terms_add_up_to_the_log_odds(self, groups):
         clf, X, _ = groups

@@ -10,11 +10,12 @@ from sepc import (
 
 @pytest.fixture
 def pyplot():
-    """Return pyplot on a backend without windows; leave the backend as it was, and no figure open."""
+    """Return pyplot on a backend without windows and without figures; leave the backend as it was, and no figure."""
     import matplotlib.pyplot as plt
 
     before = plt.get_backend()
     plt.switch_backend("Agg")
+    plt.close("all")
     yield plt
     plt.close("all")
     plt.switch_backend(before)
