@@ -13,7 +13,7 @@ from strategies import examples
 
 import sepc
 from sepc import ModelFileError, SEPClassifier, SEPEnsembleClassifier
-from sepc.estimators.constants import LEVEL
+from sepc.estimators.constants import LEAST_IN_PLACE, LEVEL
 from sepc.estimators.local_calibration import _log_stakes, with_places
 from sepc.model.constants import COUNTS_AGAINST
 from sepc.model.partition_model import identity_calibration
@@ -71,6 +71,18 @@ def test_copies_that_tell_something_together_are_places():
     local = with_places(NONE, rng.normal(size=(30, 3))[at], codes, [np.full((600, 2), 0.5)]).local
     assert len(local.radii) == 30
     assert local.counts.sum() == 600
+
+
+def test_no_place_is_a_single_record_and_their_order_does_not_matter():
+    points, codes = with_a_group(0)
+    proba = np.where(points[:, [1, 1]] > 4.0, [0.05, 0.95], [0.95, 0.05])
+    local = with_places(NONE, points, codes, [proba]).local
+    assert local.counts.sum(axis=1).min() >= LEAST_IN_PLACE
+    assert np.linalg.norm(points[:, None] - local.centers, axis=2).min() > 0.0
+    order = np.random.default_rng(3).permutation(len(points))
+    again = with_places(NONE, points[order], codes[order], [proba[order]]).local
+    np.testing.assert_allclose(again.centers, local.centers, rtol=0.0, atol=1e-12)
+    assert np.array_equal(again.counts, local.counts)
 
 
 def test_records_with_gaps_do_not_count():

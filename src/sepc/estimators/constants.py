@@ -56,6 +56,8 @@ CORRECTION_PENALTY = 3.0
 LINEAR_PENALTIES = (16.0, 64.0, 256.0)
 LEAST_GAIN = 0.5
 REACH = 3.0
+# Records of a place at least: fewer would tell where single ones are.
+LEAST_IN_PLACE = 5
 # Expected number of places that are found where there is nothing to find. Most places with and without extent, most
 # misjudged records that places are looked for around, and their neighbours that are looked at.
 LEVEL = 0.05

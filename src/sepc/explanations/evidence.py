@@ -41,9 +41,9 @@ _EFFORT = 5e7
 _TRIED, _NAMED = 12, 3
 # A text names a column with at least this share of the largest contribution, and no smaller contribution than this.
 _LEAST_SHARE, _LEAST = 0.15, 0.05
-# A text names a value of a category that is so many times as frequent with one label as with the other, or by so much
-# more; and a number where the middles of both labels are apart by this share of what is usual, or where the value is
-# usual for one and beyond that of the other by this share; in no case is it far beyond what is usual for both.
+# A text names a value of a category if it is 1.5 times as frequent with one label as with the other, or 10 % of the
+# records more; and a number where the middles of both labels are apart by this share of what is usual, or where the
+# value is usual for one and beyond that of the other by this share; in no case far beyond what is usual for both.
 _TIMES_AS_FREQUENT, _MORE_FREQUENT = 1.5, 0.1
 _APART, _BEYOND_OTHER, _BEYOND_OWN = 0.25, 0.2, 0.5
 # Of columns that are as correlated as this a text names one.

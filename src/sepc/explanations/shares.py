@@ -120,7 +120,7 @@ def reasons(model: DensityModel, x: FloatArray, codes: tuple[int, int], vocabula
         if nearby[k] > 0.0:
             own.append(RegionShare(NEARBY, name, float(stated[k] * nearby[k]), round(counts[k])))
         shares += sorted(own, key=lambda s: -s.share)
-    return Reasons(tuple(shares), *_contributions(model, z, joint, codes, vocabulary))
+    return Reasons(tuple(shares), *_contributions(model, z, joint, nearby, weight, codes, vocabulary))
 
 
 def _nearby(model: DensityModel, z: FloatArray) -> tuple[float, FloatArray]:
@@ -133,9 +133,18 @@ def _nearby(model: DensityModel, z: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _contributions(
-    model: DensityModel, z: FloatArray, joint: FloatArray, codes: tuple[int, int], vocabulary: Vocabulary
+    model: DensityModel,
+    z: FloatArray,
+    joint: FloatArray,
+    nearby: FloatArray,
+    weight: float,
+    codes: tuple[int, int],
+    vocabulary: Vocabulary,
 ) -> tuple[float, Contributions]:
-    """Return the log odds of a label against its rival, and the contributions that add up to them."""
+    """Return the log odds of a label against its rival, and the contributions that add up to them.
+
+    `nearby`, shape (n_classes,), are the shares of the labels at a place times its weight.
+    """
     calibration, known, (label, rival) = model.calibration, known_share(z[None]), codes
     temperature = float(calibration.temperature_at(known)[0, 0])
     columns = [np.arange(word.at.start, word.at.stop) for word in vocabulary.words]
@@ -151,8 +160,7 @@ def _contributions(
     with np.errstate(divide="ignore"):
         background = np.log(calibration.background(log_density(joint)))[0] + np.log(calibration.class_share)
         whole = np.logaddexp(log_share + np.log1p(-np.exp(background).sum()), background)
-        weight, counts = _nearby(model, z)
-        nearby = np.logaddexp(whole + np.log1p(-weight), np.log(weight * counts / max(counts.sum(), 1.0)))
+        final = np.logaddexp(whole + np.log1p(-weight), np.log(nearby))
     pair = np.array(codes)
     return contributions(
         terms,
@@ -160,7 +168,7 @@ def _contributions(
         stated=0.0 if model.policy is None else log_ratio(model.policy.shift[pair]),
         by_regions=float(log_share[label] - log_share[rival]),
         without_nearby=float(whole[label] - whole[rival]),
-        by_all=float(nearby[label] - nearby[rival]),
+        by_all=float(final[label] - final[rival]),
     )
 
 

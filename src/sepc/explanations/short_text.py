@@ -19,7 +19,7 @@ from sepc.explanations.usual_values import rounded
 from sepc.model.acceptance import Promise
 from sepc.model.assessment import Assessment
 
-# A value is so many times the usual one from here on.
+# From this multiple of the middle value on, a text tells the multiple.
 _MANY_TIMES = 3.0
 
 
