@@ -338,8 +338,8 @@ def report(name: str, clf: SEPClassifier, X: np.ndarray, y: np.ndarray, splits: 
         outcomes, sets = [], []
         for cal, new in splits:
             found = select_min_trust(known, cal, y[cal], max_error=max_error).min_trust
-            accepted = trust[new] >= (2.0 if found is None else found)
-            outcomes.append((accepted.mean(), wrong[new][accepted].mean() if accepted.any() else 0.0, found is None))
+            accepted = trust[new] >= found
+            outcomes.append((accepted.mean(), wrong[new][accepted].mean() if accepted.any() else 0.0, np.isinf(found)))
             known.calibrate(cal, y[cal])
             overall, within = (known.predict_set(new, 0.9, per_class).sets for per_class in (False, True))
             own = np.arange(len(new)), y[new]

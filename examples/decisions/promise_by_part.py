@@ -55,7 +55,7 @@ wrong, part = a.label != y_new, by_region.part_of(a)
 rows = {"all labels": np.full(len(a), True)}
 parts = {k: promise for k, promise in enumerate(by_region.parts.values()) if np.any(part == k)}  # those that occur
 rows |= {promise.part: part == k for k, promise in parts.items()}
-is_promised = np.array([False, *(promise.min_trust is not None for promise in parts.values())])
+is_promised = np.array([False, *(promise.is_kept for promise in parts.values())])
 places = np.arange(len(rows))[::-1]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.4), sharey=True, layout="constrained")

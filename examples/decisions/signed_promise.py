@@ -50,7 +50,7 @@ signed, naive = [], []
 for _ in range(200):
     X_cal, y_cal = draw(800)
     found = select_min_trust(clf, X_cal, y_cal, max_error=MAX_ERROR, confidence=0.95)
-    signed.append((0.0, 0.0) if found.min_trust is None else truth(found.min_trust))
+    signed.append(truth(found.min_trust) if found.is_kept else (0.0, 0.0))
     _, risks, thresholds = risk_coverage_curve(y_cal, clf.predict_proba(X_cal))
     naive.append(truth(thresholds[np.flatnonzero(risks <= MAX_ERROR)[-1]]))
 

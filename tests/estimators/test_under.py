@@ -218,16 +218,16 @@ def test_label_sets_have_to_be_calibrated_anew(clf, cancer):
         calibrated.under(PRIOR).predict_set(X)
 
 
-def test_a_promise_under_other_shares_says_that_it_does_not_hold(clf, cancer):
+def test_a_promise_under_other_shares_is_that_of_another_model(clf, cancer):
     X, y = (part[1::2] for part in cancer)
     promise = select_min_trust(clf, X, y, max_error=0.1)
     assert np.array_equal(clf.predict_or_abstain(X, promise), clf.predict_or_abstain(X, promise.min_trust))
-    with warns("promise-does-not-hold"):
+    with raises("promise-of-another-model"):
         clf.predict_or_abstain(X, promise, class_prior=PRIOR)
     other = clf.under(PRIOR)
     stated = select_min_trust(other, X, y, max_error=0.1)
     assert stated.class_prior == pytest.approx((0.95, 0.05))
-    if stated.min_trust is not None:
+    if stated.is_kept:
         other.predict_or_abstain(X, stated)  # made for these shares: no warning
 
 

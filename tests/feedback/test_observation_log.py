@@ -132,13 +132,28 @@ class TestResume:
             "false_alarm_rate=0.01",
             "false_alarm_rate=0.1",
         ]
-        promise = clf.promise
-        try:
-            clf.sign(None)
-            with raises("log-settings-differ"):
-                FeedbackMonitor.resume(clf, path)
-        finally:
-            clf.sign(promise)
+
+    def test_it_goes_on_with_the_refitted_model_and_with_its_new_promise(self, clf, tmp_path):
+        path, later = tmp_path / "watch.log", [slice(740, 780), slice(780, 820)]
+        old = feed(FeedbackMonitor.resume(clf, path), BATCHES[:2])
+        new, changes = old.repartition()
+        assert changes.promise_withdrawn
+        assert not new.promise.is_kept
+        one = FeedbackMonitor.resume(new, path)
+        assert (one.report().n, one.log.n_elsewhere) == (0, old.report().n)
+        one.observe(X[later[0]], Y[later[0]], labels="all")
+        new.sign(select_min_trust(new, X[200:500], Y[200:500], max_error=0.15))
+        two = FeedbackMonitor.resume(new, path).observe(X[later[1]], Y[later[1]], labels="all")
+        alone = FeedbackMonitor(new.sign(None)).observe(X[later[0]], Y[later[0]], labels="all")
+        alone.observe(X[later[1]], Y[later[1]], labels="all")
+        assert two.error_drift == alone.error_drift
+        assert 0 < two.promise_drift.n <= 40  # of the accepted labels since it was signed
+        # The old model can go on, too, if the new one is given up.
+        again = FeedbackMonitor.resume(clf, path)
+        assert told(again) == told(old)
+        again.observe(X[later[0]], Y[later[0]], labels="all")
+        both = [FeedbackMonitor.resume(model, path).report().n for model in (clf, new)]
+        assert both == [old.report().n + 40, 80]
 
     def test_a_batch_that_is_refused_leaves_no_trace_in_the_file(self, clf, tmp_path):
         path = tmp_path / "watch.log"

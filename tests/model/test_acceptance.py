@@ -94,9 +94,25 @@ class TestByDefault:
         X, y, new, truth = halves
         clf = SEPClassifier().fit(X, y)
         nothing = select_min_trust(clf, new[:20], truth[:20], max_error=0.01)
-        assert nothing.min_trust is None
-        with raises("promise-without-threshold"):
-            clf.sign(nothing).predict_or_abstain(kind(new))
+        assert nothing.min_trust == np.inf
+        with warns("promise-accepts-nothing"):
+            given = clf.sign(nothing).predict_or_abstain(kind(new))
+        assert set(np.asarray(given).tolist()) == {None}
+        for min_trust in (nothing, nothing.min_trust, {0: 0.0, 1: np.inf}):
+            refusals = np.asarray(clf.assess(kind(new)).refusals(min_trust))
+            refused = refusals[clf.predict(new) == 1] if isinstance(min_trust, dict) else refusals
+            assert set(refused.tolist()) <= {"promise", "strange", "contested"}
+            assert "promise" in refused
+
+    @pytest.mark.parametrize("terms", [{"min_typicality": 0.0}, {"min_typicality": 0.2}, {"allow_outside": False}])
+    def test_on_other_terms_a_promise_accepts_nothing(self, halves, kind, terms):
+        X, y, new, truth = halves
+        clf = SEPClassifier().fit(X, y)
+        clf = clf.sign(select_min_trust(clf, new, truth, max_error=0.15))
+        assert not np.asarray(clf.assess(kind(new)).accepted(**terms)).any()
+        if "min_typicality" in terms:
+            with warns("promise-for-typicality", given=terms["min_typicality"], made=0.01):
+                assert not any(np.asarray(clf.predict_or_abstain(kind(new), **terms)).tolist())
 
 
 def test_what_dask_returns_knows_the_promise(halves):
@@ -106,10 +122,18 @@ def test_what_dask_returns_knows_the_promise(halves):
     assert clf.assess(on_dask(new)).compute().promise == clf.promise
 
 
-def test_costs_beside_a_promise_that_was_made_without_them(halves):
+def test_costs_withdraw_a_promise_that_was_made_without_them(halves):
     X, y, new, truth = halves
     clf = SEPClassifier().fit(X, y)
-    clf = clf.sign(select_min_trust(clf, new, truth, max_error=0.15))
-    with warns("promise-does-not-hold"):
-        given = clf.predict_or_abstain(new, costs={0: {1: 20.0}, 1: {0: 1.0}, None: 0.3})
-    assert 0 < sum(label is None for label in given) < len(given)
+    promise = select_min_trust(clf, new, truth, max_error=0.15)
+    clf, costs = clf.sign(promise), {0: {1: 20.0}, 1: {0: 1.0}, None: 0.3}
+    with warns("promise-accepts-nothing"):
+        assert not any(clf.predict_or_abstain(new, costs=costs).tolist())
+    careful = clf.under(costs=costs)
+    assert (careful.promise.status, careful.promise.max_error) == ("withdrawn", 0.15)
+    assert careful.under().promise == promise
+    assert careful.explain(new[0]).acceptance.refusal is not None
+    with raises("promise-of-another-model"):
+        careful.assess(new).accepted(promise)
+    with raises("promise-of-another-model"):
+        careful.sign(promise)

@@ -46,9 +46,9 @@ def test_it_foretells_what_promises_accept(clf, by):
         found = select_min_trust(clf, X[rows], y[rows], max_error={None: 0.1}, by=by or np.full(300, "all labels"))
         for part in found.parts.values():
             mine = np.full(len(X), True) if by is None else label == part.part
-            sure = clf.assess(X[20_000:22_000]).accepted(1.0 if part.min_trust is None else part.min_trust)
-            share = np.mean(sure[mine[20_000:22_000]]) if part.min_trust is not None else 0.0
-            got[part.part].append((part.min_trust is not None, share))
+            sure = clf.assess(X[20_000:22_000]).accepted(part.min_trust)
+            share = np.mean(sure[mine[20_000:22_000]])
+            got[part.part].append((part.is_kept, share))
     for row in told.rows:
         promised, accepted = np.mean(got[row.part], axis=0)
         assert abs(row.promised - promised) < 0.3

@@ -168,7 +168,7 @@ class TestThreshold:
     @given(trusts_and_errors())
     def test_the_bound_is_that_of_clopper_and_pearson_and_within_the_limit(self, sample):
         found = chosen(*sample, max_error=0.2, confidence=0.8)
-        if found.min_trust is None:
+        if not found.is_kept:
             assert (found.n_accepted, found.n_errors, found.coverage, found.error_bound) == (0, 0, 0.0, None)
             return
         assert found.n_errors / found.n_accepted < found.error_bound <= 0.2
@@ -203,11 +203,11 @@ class TestThreshold:
 
     def test_it_is_honest_where_nothing_can_be_promised(self):
         few = chosen(np.linspace(0.0, 1.0, 50), np.zeros(50))
-        assert few.min_trust is None
+        assert few.min_trust == np.inf
         assert (few.status, few.n_more) == ("too few records", 37)
         assert all(number in few.message for number in ("5 %", "95 %", "50 ", "87 "))
         bad = chosen(np.linspace(0.0, 1.0, 500), np.ones(500))
-        assert (bad.min_trust, bad.status) == (None, "too many wrong")
+        assert (bad.min_trust, bad.status) == (np.inf, "too many wrong")
         assert "500 " in bad.message
 
     def test_it_is_ready_for_json_and_readable(self):
@@ -253,7 +253,7 @@ class TestThreshold:
         X, y = load_breast_cancer(return_X_y=True)
         clf = SEPClassifier().fit(X[::2], y[::2])
         found = select_min_trust(clf, 1000.0 * X[1::2], y[1::2])
-        assert (found.min_trust, found.n_accepted, found.coverage) == (None, 0, 0.0)
+        assert (found.min_trust, found.n_accepted, found.coverage) == (np.inf, 0, 0.0)
         assert " 284 " in found.message
 
     @pytest.mark.slow

@@ -270,7 +270,7 @@ class TestCosts:
         found = select_min_trust(careful, *cal, max_cost=0.3, by="label")
         assert found == select_min_trust(careful, *cal, max_cost=0.3, by="label", costs=[[0.0, 5.0], [1.0, 0.0]])
         assert accepts(careful, cal[0], found).sum() == found.n_accepted
-        with warns("promise-does-not-hold"):
+        with raises("promise-of-another-model"):
             clf.predict_or_abstain(cal[0], found)
 
     def test_the_order_of_records_does_not_matter_for_sums_of_costs(self):
@@ -383,7 +383,7 @@ class TestAnyModel:
             found = select_min_trust(pipeline, table, cal[1], max_error=0.15, by=by)
             assert accepts(pipeline, table, found).sum() == found.n_accepted
         careful = pipeline.under(class_prior={"ill": 0.1})
-        with warns("promise-does-not-hold"):
+        with raises("promise-of-another-model"):
             careful.predict_or_abstain(table, found)
 
     def test_a_promise_of_another_model_is_refused(self, clf, cal):

@@ -60,11 +60,7 @@ def test_its_numbers_are_those_of_numpy(clf, by):
         assert bar["n_accepted"] == (members & accepted).sum()
         assert bar["n_wrong"] == (members & accepted & ~right).sum()
         promised[bar["name"]] = bar["promised"]
-    kept = (
-        ["all labels"]
-        if by is None
-        else [part.part for part in clf.promise.parts.values() if part.min_trust is not None]
-    )
+    kept = ["all labels"] if by is None else [part.part for part in clf.promise.parts.values() if part.is_kept]
     assert {name for name, text in promised.items() if text == "at most 10 %"} == set(kept)
     page = made.html()
     assert len(re.findall(r'id="promise-limit-\d+"', page)) == sum(text == "at most 10 %" for text in promised.values())

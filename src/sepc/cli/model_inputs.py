@@ -68,6 +68,12 @@ def least_trust(options: Namespace) -> float:
     return DEFAULT_TRUST if options.min_trust is None else float(options.min_trust)
 
 
+def group_column_of(model: Any) -> str | None:
+    """Return the column that a model's promise goes by, if there is one."""
+    promise = model.promise
+    return promise.group_column or None if promise is not None and promise.is_kept else None
+
+
 def classifier_of(model: Any) -> Any:
     """Return the classifier of a pipeline, or the model itself."""
     return model["classifier"] if isinstance(model, TablePipeline) else model

@@ -301,7 +301,7 @@ def _compare(commands: Any) -> None:
     command.add("other", metavar="MODEL_B", help="another one; it may use other columns")
     command.data()
     command.target("column of the true labels; may have gaps (default: none)", required=False)
-    command.acceptance()
+    command.acceptance("as each model has promised, else 0.95")
     command.output("FILE", "the rows on which they differ, by its suffix as CSV, TSV, Parquet or Arrow")
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
+from sepc.common.messages import message
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import is_of, new_points, stays_on_device
@@ -21,7 +22,7 @@ from sepc.model.acceptance import MinTrust, Promise, require_key
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
-from sepc.model.policy import Policy
+from sepc.model.policy import Policy, stated
 from sepc.scale.dispatch import points_elsewhere
 
 
@@ -41,13 +42,23 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     @property
     def promise(self) -> Promise | None:
-        """The promise that was signed, a `TrustThreshold`; None if there is none."""
-        return self._promise
+        """The promise that was signed, a `TrustThreshold`; None if there is none.
+
+        With other class priors or costs than it was made with it is withdrawn, and accepts nothing.
+        """
+        signed = self._promise
+        if signed is None or not signed.is_kept:
+            return signed
+        now = stated(self.model_.policy, self.model_.classes)
+        if getattr(signed, "stated", now) == now:
+            return signed
+        return signed.withdrawn(message("withdrawn-otherwise-stated"))
 
     def sign(self, promise: Promise | None) -> Self:
         """Keep a promise with the classifier; a file of it holds the promise, too.
 
-        By default labels are accepted by it, as ``sepc predict`` does. A later `fit` forgets it.
+        By default labels are accepted by it, as ``sepc predict`` does; by one that could not be kept, none are. A later
+        `fit` forgets it.
 
         Parameters
         ----------
@@ -72,9 +83,6 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
             if not isinstance(promise, Promise):
                 raise InputError("promise-no-threshold-object", promise=promise)
             require_key(getattr(promise, "key", None), self.model_.key())
-            from sepc.promises.trust_threshold import warn_if_stated_otherwise
-
-            warn_if_stated_otherwise(promise, self)
         self._promise = promise
         return self
 
@@ -289,10 +297,10 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.75).tolist()
         [1, None, None]
         """
-        from sepc.promises.trust_threshold import warn_if_stated_otherwise
+        from sepc.promises.trust_threshold import warn_if_nothing_promised
 
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
+        warn_if_nothing_promised(clf.promise if min_trust is None else min_trust, min_typicality)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def _is_unknown(self, X: Any) -> BoolArray:

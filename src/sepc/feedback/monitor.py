@@ -140,7 +140,9 @@ class FeedbackMonitor:
         clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
         path : path-like
             Created if it does not exist. It holds the observed records; one monitor at a time may write to it. A file
-            of another model, of another promise, with other parameters, or a damaged one is refused.
+            of another model, with other parameters, or a damaged one is refused. It goes on with a model that
+            `repartition` has made, which counts what it observes itself, and with another promise of the same model,
+            for which accepted labels count from then on.
         **parameters
             Those of the monitor, `false_alarm_rate` and so on; the same ones at each resumption.
 
@@ -165,7 +167,7 @@ class FeedbackMonitor:
             "false_alarm_rate": monitor.false_alarm_rate,
             "folds": monitor.folds,
             "least_probability": monitor.least_probability,
-            "promise": None if promise is None else key_of([json.dumps(promise.to_dict())], ()),
+            "promise": None if promise is None or not promise.is_kept else key_of([json.dumps(promise.to_dict())], ()),
             "reference": None if rows is None else key_of([repr(labels.tolist())], [rows]),
         }
         log = ObservationLog(path, fingerprint(monitor._watched.classifier), settings)
@@ -518,7 +520,10 @@ class FeedbackMonitor:
         >>> new.predict([[20.5]]).tolist(), changes.flips[0]
         (['low'], Flip(row=6, before='high', after='low', true='low'))
         """
-        return refitted(self._watched, self._observations, min_records, forget, on_step)
+        new, changes = refitted(self._watched, self._observations, min_records, forget, on_step)
+        if self._log is not None:
+            self._log.begin(fingerprint(Watched(new).classifier), self._log.settings | {"promise": None})
+        return new, changes
 
     def __repr__(self) -> str:
         return f"FeedbackMonitor of {self.clf!r}:\n{self.report()!r}"

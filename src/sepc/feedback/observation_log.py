@@ -1,8 +1,9 @@
 """Log of observations: an append-only file, from which a monitor resumes.
 
-One line of JSON for each batch, after a header on the model and the monitor. Each line has a digest of itself and of
-the line before, so that lines that were changed, removed or moved are detected. A line without its newline was cut off
-by a crash: it is no observation, and the next one overwrites it.
+One line of JSON for each batch, after a header on the model and the monitor. A line on another model, or on another
+promise of the same one, begins a section of its own: a monitor counts the batches of its model alone. Each line has a
+digest of itself and of the line before, so that lines that were changed, removed or moved are detected. A line without
+its newline was cut off by a crash: it is no observation, and the next one overwrites it.
 """
 
 import hashlib
@@ -63,38 +64,53 @@ class LoggedBatch(NamedTuple):
 class ObservationLog:
     """Batches in an append-only file, which is created if it does not exist.
 
-    `model` is the fingerprint of the model, `settings` are those of the monitor, ready for JSON; both have to be those
-    of an existing file. `batches` are those of the file, `n_lost` is the number of bytes of a last one that was cut
-    off.
+    `model` is the fingerprint of the model, `settings` are those of the monitor, ready for JSON; an existing file must
+    have a section of the model with these settings, the promise aside. `batches` are those of the model, without parts
+    where it had another promise; `n_elsewhere` is the number of records that other models observed, `n_lost` that of
+    the bytes of a last batch that was cut off.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: str, settings: dict[str, Any]) -> None:
         self.path, self.settings = Path(path), settings
         self.batches: list[LoggedBatch] = []
-        self.n_lost = 0
+        self.n_lost = self.n_elsewhere = 0
+        self._section = {"model": model, "settings": settings}
+        self._is_open = True  # whether the file ends in the section of this model and promise
         if not self.path.exists():
-            header = {"format": _FORMAT, "version": _VERSION, "model": model, "settings": settings}
+            header = {"format": _FORMAT, "version": _VERSION, **self._section}
             first, self._last = _line(header, "")
             with written_whole(self.path) as file:
                 file.write(first)
             self._end = len(first)
             return
-        self._read(model)
+        self._read()
 
-    def _read(self, model: str) -> None:
+    def _read(self) -> None:
         whole = self.path.read_bytes()
         lines = whole.split(b"\n")
         self.n_lost = len(lines.pop())
         self._end = len(whole) - self.n_lost
         self._last = ""
+        section: dict[str, Any] = {}
+        is_known = False
         for number, line in enumerate(lines):
             entry = self._checked(line, number)
-            if number:
-                self.batches.append(self._batch(entry, number))
+            if not number:
+                self._require_format(entry)
+            if "settings" in entry:
+                section = entry
+                is_known |= self._is_of_this_model(section)
+            elif section.get("model") == self._section["model"]:
+                batch = self._batch(entry, number)
+                has_promise = section["settings"] == self.settings
+                self.batches.append(batch if has_promise else batch._replace(parts=None))
             else:
-                self._require_this(entry, model)
+                self.n_elsewhere += len(self._batch(entry, number).records)
         if not lines:
             raise self._damaged("it has no complete line")
+        if not is_known:
+            raise InputError("log-of-another-model", path=self.path)
+        self._is_open = all(section.get(name) == value for name, value in self._section.items())
 
     def _checked(self, line: bytes, number: int) -> dict[str, Any]:
         try:
@@ -107,20 +123,20 @@ class ObservationLog:
         self._last = check
         return dict(entry)
 
-    def _require_this(self, entry: dict[str, Any], model: str) -> None:
+    def _require_format(self, entry: dict[str, Any]) -> None:
         if entry.get("format") != _FORMAT:
             raise self._damaged("it is another kind of file")
         if entry.get("version") != _VERSION:
             raise InputError("log-newer", path=self.path, version=entry.get("version"), known=_VERSION)
-        if entry.get("model") != model:
-            raise InputError("log-of-another-model", path=self.path)
-        if entry.get("settings") != self.settings:
-            raise InputError(
-                "log-settings-differ",
-                path=self.path,
-                before=_named(entry.get("settings")),
-                now=_named(self.settings),
-            )
+
+    def _is_of_this_model(self, section: dict[str, Any]) -> bool:
+        """Return whether a section is of this model; refuse other settings than now, the promise aside."""
+        if section.get("model") != self._section["model"]:
+            return False
+        before, now = _named(section["settings"]), _named(self.settings)
+        if before != now:
+            raise InputError("log-settings-differ", path=self.path, before=before, now=now)
+        return True
 
     def _batch(self, entry: dict[str, Any], number: int) -> LoggedBatch:
         try:
@@ -170,15 +186,28 @@ class ObservationLog:
             "parts": None if batch.parts is None else batch.parts.tolist(),
             "seen": batch.seen,
         }
-        line, check = _line(entry, self._last)
+        self._write(*([] if self._is_open else [self._section]), entry)
+        self._is_open = True
+        self.batches.append(batch._replace(labels=labels))
+
+    def begin(self, model: str, settings: dict[str, Any]) -> None:
+        """Begin a section of another model, which can then go on with the file."""
+        self._write({"model": model, "settings": settings})
+        self._is_open = False
+
+    def _write(self, *entries: dict[str, Any]) -> None:
+        """Write lines at the end of the file, and flush them to disk."""
+        lines, last = b"", self._last
+        for entry in entries:
+            line, last = _line(entry, last)
+            lines += line
         with self._opened() as file:
             file.truncate(self._end)  # drop a line that was cut off
             file.seek(self._end)
-            file.write(line)
+            file.write(lines)
             file.flush()
             os.fsync(file.fileno())
-        self._end, self._last, self.n_lost = self._end + len(line), check, 0
-        self.batches.append(batch._replace(labels=labels))
+        self._end, self._last, self.n_lost = self._end + len(lines), last, 0
 
 
 @contextmanager
@@ -204,4 +233,4 @@ def _digest(entry: dict[str, Any], last: str) -> str:
 
 def _named(settings: Any) -> str:
     given = settings if isinstance(settings, dict) else {}
-    return ", ".join(f"{name}={value}" for name, value in given.items()) or "no settings"
+    return ", ".join(f"{name}={value}" for name, value in given.items() if name != "promise") or "no settings"

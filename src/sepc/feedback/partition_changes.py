@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from sepc.common.errors import InputError, warn
 from sepc.common.frames import plain
+from sepc.common.messages import message
 from sepc.common.text import many, percent, plural
 from sepc.common.typing import IntArray
 from sepc.feedback.forgetting import NOTHING, Forgetting, Trial, checked_forgetting, choose_forgetting, weights_by_age
@@ -65,6 +66,9 @@ class PartitionChanges:
         Weights of old records.
     trials : tuple of Trial
         The candidates where `forget` was "auto", with their scores on the held-out newest records.
+    promise_withdrawn : bool
+        Whether the old classifier had signed a promise: the new one has it withdrawn, and accepts no label until a new
+        one is signed.
 
     Examples
     --------
@@ -85,6 +89,7 @@ class PartitionChanges:
     accuracy_after: float
     forgetting: Forgetting = NOTHING
     trials: tuple[Trial, ...] = ()
+    promise_withdrawn: bool = False
 
     @property
     def appeared(self) -> tuple[EllipsoidChange, ...]:
@@ -135,6 +140,8 @@ class PartitionChanges:
             f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "
             f"{percent(self.accuracy_before)}, now, as training records, {percent(self.accuracy_after)}"
         )
+        if self.promise_withdrawn:
+            lines.append("the promise is withdrawn: no label is accepted until a new one is made")
         if self.trials:
             lines.append("how much to forget, by what predicts the newest records best:")
             lines += [f"  {trial}{' (chosen)' if trial.forgetting == self.forgetting else ''}" for trial in self.trials]
@@ -186,7 +193,10 @@ def refitted(
         accuracy_after=float(np.mean(after == true)),
         forgetting=chosen,
         trials=trials,
+        promise_withdrawn=watched.promise is not None,
     )
+    if watched.promise is not None:
+        new.sign(watched.promise.withdrawn(message("withdrawn-refitted", records=many(len(true), "more record"))))
     return watched.with_classifier(new), changes
 
 

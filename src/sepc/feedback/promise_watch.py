@@ -112,7 +112,7 @@ class PromiseTest(SequentialTest):
 
     def __init__(self, promise: TrustThreshold, false_alarm_rate: float, least: float) -> None:
         self.promise, self.false_alarm_rate, parts = promise, false_alarm_rate, promise.thresholds
-        promised = [k for k, part in enumerate(parts) if part.min_trust is not None]
+        promised = [k for k, part in enumerate(parts) if part.is_kept]
         self.names = [parts[k].part or EVERYTHING for k in promised]
         self._promised = np.array([parts[k].limit for k in promised])
         self._number = np.full(len(parts) + 1, NOT_ACCEPTED)

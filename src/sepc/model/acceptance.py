@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.model.calibration import STRANGE
 from sepc.model.verdicts import Rule
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 DEFAULT_TRUST = 0.95
 
 # Why a label is not accepted; of several reasons the first.
-NO_VALUES, LOW_TRUST = "no values", "trust"
+NO_VALUES, PROMISE, LOW_TRUST = "no values", "promise", "trust"
 REFUSALS = {
     NO_VALUES: "all values of the record are missing",
     "no region": "the model has no region to stand on",
     "strange": "the record is strange",
     "contested": "another label is nearly as likely, or the records there are divided",
     "outside": "the record is outside of every region",
-    "promise": "nothing is promised of such records",
+    PROMISE: "nothing is promised of such records",
     LOW_TRUST: "the trust is too low",
     "cost": "asking a person costs less",
 }
@@ -58,6 +59,25 @@ class Promise(ABC):
 
         `groups`, of shape (n,) or (n, n_groups), are those of the records, where the promise goes by groups.
         """
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether anything is promised."""
+        return True
+
+    def withdrawn(self, why: str) -> "Promise":  # noqa: ARG002
+        """Return the same promise where it no longer holds: it accepts nothing."""
+        return _NothingPromised()
+
+
+class _NothingPromised(Promise):
+    """The promise that accepts nothing."""
+
+    __slots__ = ()
+    is_kept = False
+
+    def limits(self, assessment: Any, groups: Any = None) -> FloatArray:  # noqa: ARG002
+        return np.full(len(assessment), np.inf)
 
 
 MinTrust = float | Mapping[Any, float] | Promise | None
@@ -95,7 +115,10 @@ def label_or(a: "Assessment", terms: Terms, abstain_label: Any) -> NDArray[np.ob
 
 def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
     """Return which labels are refused for each reason of `REFUSALS`, each of shape (n,)."""
-    limits, least = trust_limits(a, terms.min_trust, terms.groups), as_share(terms.min_typicality, "min_typicality")
+    required, least = min_trust_of(a, terms.min_trust), as_share(terms.min_typicality, "min_typicality")
+    # A promise says nothing on other terms than its calibration records were accepted on.
+    on_other_terms = isinstance(required, Promise) and (least != STRANGE or not terms.allow_outside)
+    limits = trust_limits(a, np.inf if on_other_terms else required, None if on_other_terms else terms.groups)
     everywhere = np.full(len(a), True)
     return {
         NO_VALUES: a.known == 0.0,
@@ -103,7 +126,7 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
         "strange": a.typicality < least,
         "contested": a.contested & (not a.has_costs),
         "outside": everywhere & False if terms.allow_outside else a.rule == Rule.R3.name,
-        "promise": np.isinf(limits),
+        PROMISE: np.isinf(limits),
         LOW_TRUST: a.trust < limits,
         "cost": a.expected_cost > a.asking_cost,
     }
@@ -126,14 +149,19 @@ def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> Fl
     if groups is not None:
         raise InputError("groups-not-asked", min_trust=required)
     if not isinstance(required, Mapping):
-        return np.full(len(a), as_share(required, "min_trust"))
+        return np.full(len(a), as_limit(required, "min_trust"))
     missing = [label for label in a.classes.tolist() if label not in required]
     if missing:
         raise InputError("min-trust-without-entry", labels=missing)
     limits = np.empty(len(a))
     for label in a.classes.tolist():
-        limits[a.label == label] = as_share(required[label], f"min_trust[{label!r}]")
+        limits[a.label == label] = as_limit(required[label], f"min_trust[{label!r}]")
     return limits
+
+
+def as_limit(value: Any, name: str) -> float:
+    """Return a trust from which labels are accepted: a share, or infinity, which accepts nothing."""
+    return np.inf if isinstance(value, float) and value == np.inf else as_share(value, name)
 
 
 def as_share(value: Any, name: str) -> float:

@@ -29,7 +29,7 @@ from sepc.model.decision import (
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.merging import members, merged_name
-from sepc.model.policy import Policy
+from sepc.model.policy import Policy, stated
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
 
@@ -166,7 +166,7 @@ class PartitionModel(ABC):
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
-        texts = [repr(self.classes.tolist()), *self.features, self.trust]
+        texts = [repr(self.classes.tolist()), *self.features, self.trust, repr(stated(self.policy, self.classes))]
         return key_of(texts, [*self.scales.arrays, self.class_count, *self._deciding()])
 
     @abstractmethod

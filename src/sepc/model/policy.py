@@ -102,6 +102,11 @@ class Policy:
         return np.asarray(proba @ self.asking)
 
 
+def stated(policy: Policy | None, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]] | None:
+    """Return what a user has stated, as plain values; None if nothing."""
+    return None if policy is None else policy.to_dict(classes)
+
+
 def _prior(given: Any, classes: NDArray[Any], trained: FloatArray) -> FloatArray:
     labels = classes.tolist()
     if isinstance(given, Mapping):

@@ -168,7 +168,7 @@ def _drawn(records: PartRecords, request: PromiseRequest, confidence: float, n: 
     for _ in range(n_draws):
         rows = rng.integers(len(records.part), size=n)
         for k, part in enumerate(part_promises(records.taken(rows), names, request.criteria, confidence)):
-            if part.min_trust is not None:
+            if part.is_kept:
                 promised[k] += 1.0
                 sure = records.eligible & (records.part == k) & (records.trust >= part.min_trust)
                 accepted[k] += np.count_nonzero(sure) / max(of_part[k], 1)

@@ -187,7 +187,7 @@ def _promise(
     n_accepted = int(np.count_nonzero(accepted))
     mean = float(records.loss[accepted].mean()) if n_accepted else 0.0
     return TrustThreshold(
-        min_trust=None if found is None else found.threshold,
+        min_trust=np.inf if found is None else found.threshold,
         max_error=None if is_cost else criterion.limit,
         confidence=confidence,
         n_calibration=n,
@@ -207,7 +207,7 @@ def _promise(
 def _in_words(part: TrustThreshold, n_wrong: int) -> str:
     """Return the promise of a part in words, or why there is none; `n_wrong` of all its records are wrong."""
     records = many(part.n_calibration, "record")
-    if part.min_trust is not None:
+    if part.is_kept:
         lost = f"{part.n_errors:,} wrong" if part.cost is None else f"a mean cost of {part.cost:.3g}"
         trust = f"from a trust of {part.min_trust:.4g} on" if part.min_trust > 0.0 else "at any trust"
         return f"promised {trust}, {part.limit_in_words()}; {part.n_accepted:,} of {records} accepted, {lost}"

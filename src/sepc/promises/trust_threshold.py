@@ -1,6 +1,7 @@
 """TrustThreshold: a trust threshold with a promise, for all labels or for each part of the records."""
 
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, field, fields, replace
 from html import escape
 from typing import Any, Self
 
@@ -12,9 +13,12 @@ from sepc.common.text import percent
 from sepc.common.typing import FloatArray, IntArray
 from sepc.model.acceptance import Promise, require_key
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import STRANGE
+from sepc.model.policy import stated
 from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION, Parts
 
 PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR = "promised", "too few records", "too many wrong", "too dear"
+WITHDRAWN = "withdrawn"
 # Attributes that differ between parts: the columns of the table of parts.
 _OF_PART = (
     "part",
@@ -43,9 +47,10 @@ class TrustThreshold(Promise):
 
     Attributes
     ----------
-    min_trust : float or None
+    min_trust : float
         Accept a label if its trust is at least this and it is neither strange nor contested. It lies just above the
-        highest trust that is refused. None if no threshold passes the tests, and where there are parts.
+        highest trust that is refused. Infinite if no threshold passes the tests, and where there are parts: as a number
+        it then accepts nothing.
     max_error : float or None
         The promise: among accepted labels the share of wrong ones is at most this. None where a cost is bounded, and
         where it differs by part.
@@ -67,7 +72,7 @@ class TrustThreshold(Promise):
     part : str
         A label, a region such as ``malignant#2`` or ``other regions of malignant``, a group, or a combination of
         groups. Empty for all labels.
-    status : {"promised", "too few records", "too many wrong", "too dear"}
+    status : {"promised", "too few records", "too many wrong", "too dear", "withdrawn"}
     n_more : int or None
         Number of further records that would suffice if none of all is wrong; None unless they are too few.
     max_cost, cost : float or None
@@ -94,7 +99,7 @@ class TrustThreshold(Promise):
       ill: promised
     """
 
-    min_trust: float | None
+    min_trust: float
     max_error: float | None
     confidence: float
     n_calibration: int
@@ -134,7 +139,7 @@ class TrustThreshold(Promise):
 
         Examples
         --------
-        >>> few = TrustThreshold(None, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
+        >>> few = TrustThreshold(np.inf, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
         >>> TrustThreshold.of_parts({0: few}, by="label", n_calibration=40).is_kept
         False
         """
@@ -143,7 +148,7 @@ class TrustThreshold(Promise):
         max_error, max_cost = limits.pop() if len(limits) == 1 else (None, None)
         confidence, n_accepted = of_each[0].confidence, sum(part.n_accepted for part in of_each)
         return cls(
-            min_trust=None,
+            min_trust=np.inf,
             max_error=max_error,
             max_cost=max_cost,
             confidence=confidence,
@@ -168,7 +173,7 @@ class TrustThreshold(Promise):
     @property
     def is_kept(self) -> bool:
         """Whether anything is promised."""
-        return any(one.min_trust is not None for one in self.thresholds)
+        return any(one.status == PROMISED for one in self.thresholds)
 
     @property
     def bounds(self) -> str:
@@ -191,10 +196,34 @@ class TrustThreshold(Promise):
         if self.part:
             raise InputError("promise-of-one-part", part=self.part)
         require_key(self.key, assessment.model_key)
-        if not self.parts and self.min_trust is None:
-            raise InputError("promise-without-threshold")
-        trusts = [np.inf if one.min_trust is None else one.min_trust for one in self.thresholds]
+        if not self.is_kept:
+            return np.full(len(assessment), np.inf)
+        trusts = [one.min_trust for one in self.thresholds]
         return np.asarray(np.array([*trusts, np.inf])[self.part_of(assessment, groups)])
+
+    def withdrawn(self, why: str) -> Self:
+        """Return the same promise where it no longer holds: it accepts nothing, and has its terms for a new one.
+
+        Examples
+        --------
+        >>> found = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
+        >>> found.withdrawn("The model has changed.")
+        TrustThreshold(min_trust=inf, 0 of 200 accepted, 0 wrong: The model has changed.)
+        """
+        return replace(
+            self,
+            parts={key: part.withdrawn(why) for key, part in self.parts.items()},
+            min_trust=np.inf,
+            status=WITHDRAWN,
+            message=why,
+            n_accepted=0,
+            n_errors=0,
+            coverage=0.0,
+            error_bound=None,
+            cost=None,
+            n_more=None,
+            key=None,
+        )
 
     def part_of(self, assessment: Assessment, groups: Any = None) -> IntArray:
         """Return the number of the part that each record belongs to, shape (n,); -1 for records in none."""
@@ -203,15 +232,21 @@ class TrustThreshold(Promise):
         return Parts(self.by, names, self.columns).of(assessment.label, regions, groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers and texts, ready for JSON; `parts` as a list.
+        """Return everything as plain numbers and texts, ready for JSON.
+
+        `parts` are a list, an infinite `min_trust` is None, and `is_kept` is whether anything is promised.
 
         Examples
         --------
-        >>> TrustThreshold(None, 0.05, 0.95, 10, 0, 0, 0.0, None, "No.").to_dict()["n_calibration"]
-        10
+        >>> TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.").to_dict()["is_kept"]
+        True
         """
-        parts = [{"id": key} | {name: getattr(part, name) for name in _OF_PART} for key, part in self.parts.items()]
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"parts": parts}
+        parts = [{"id": key} | part._plain(_OF_PART) for key, part in self.parts.items()]
+        return self._plain([one.name for one in fields(self)]) | {"parts": parts, "is_kept": self.is_kept}
+
+    def _plain(self, names: Iterable[str]) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in names}
+        return values | {"min_trust": None if np.isinf(self.min_trust) else self.min_trust}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -225,6 +260,7 @@ class TrustThreshold(Promise):
         """
         _require(isinstance(values, dict) and isinstance(values.get("parts", []), list))
         known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        known["min_trust"] = np.inf if values.get("min_trust") is None else values["min_trust"]
         _require(all(one.name in known or one.default is not MISSING or one.name == "parts" for one in fields(cls)))
         rows = known.pop("parts", [])
         _require(all(isinstance(row, dict) and "id" in row and row.get("part") for row in rows))
@@ -247,19 +283,19 @@ class TrustThreshold(Promise):
         """Raise a ValueError for values that no promise has."""
         _require(_is_number(self.confidence, 0.0, 1.0) and self.by in (ALL, LABEL, REGION, GROUP, GROUPS))
         _require(all(isinstance(text, str) for text in (self.part, self.message)))
-        _require(self.status in (PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR) and bool(self.parts) == (self.by != ALL))
+        _require(self.status in (PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR, WITHDRAWN))
+        _require(bool(self.parts) == (self.by != ALL))
         if not self.parts:
             _require((self.max_error is None) != (self.max_cost is None))
             _require(_is_number(self.limit, 0.0, 1.0 if self.max_cost is None else np.inf))
-            _require(self.min_trust is None or _is_number(self.min_trust, 0.0, 1.0))
-            _require((self.min_trust is None) == (self.status != PROMISED))
+            _require(_is_number(self.min_trust, 0.0, 1.0) if self.status == PROMISED else self.min_trust == np.inf)
 
     def to_frame(self) -> Any:
         """Return one row per part as a pandas data frame.
 
         Examples
         --------
-        >>> few = TrustThreshold(None, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
+        >>> few = TrustThreshold(np.inf, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
         >>> found = TrustThreshold.of_parts({0: few}, by="label", n_calibration=40)
         >>> found.to_frame()[["part", "n_calibration", "n_more"]]
           part  n_calibration  n_more
@@ -301,11 +337,14 @@ def model_of(clf: Any) -> Any:
 def stated_of(clf: Any) -> dict[str, Any] | None:
     """Return the class priors and costs that were stated to a classifier, by labels; None if nothing was."""
     model = model_of(clf)
-    policy = getattr(model, "policy", None)
-    return None if policy is None else policy.to_dict(model.classes)
+    return None if model is None else stated(getattr(model, "policy", None), model.classes)
 
 
-def warn_if_stated_otherwise(min_trust: Any, clf: Any) -> None:
-    """Warn if a promise was made with other class priors or costs than the classifier's now."""
-    if isinstance(min_trust, Promise) and getattr(min_trust, "stated", None) != stated_of(clf):
-        warn("promise-does-not-hold")
+def warn_if_nothing_promised(min_trust: Any, min_typicality: float) -> None:
+    """Warn if a promise accepts nothing: it could not be kept, was withdrawn, or was made on other terms."""
+    if not isinstance(min_trust, Promise):
+        return
+    if not min_trust.is_kept:
+        warn("promise-accepts-nothing", why=getattr(min_trust, "message", "it was withdrawn"))
+    elif min_typicality != STRANGE:
+        warn("promise-for-typicality", given=min_typicality, made=STRANGE)

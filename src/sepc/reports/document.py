@@ -148,8 +148,8 @@ def report(
         Shown unchanged. No clock is read: the same input gives the same report, byte for byte.
     min_trust : float, optional
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it. By
-        default 0 for a classifier with costs, which then decide, else 0.95. Results of a signed promise are shown
-        beside it.
+        default the promise that the classifier has signed decides; without one it is 0 with costs, which then decide,
+        else 0.95.
     max_records : int, optional
         Number of verdicts with an explanation: wrong ones and those of little trust first. By default 200, for an
         ensemble 25, as its explanations take several times as long.
@@ -176,7 +176,9 @@ def report(
     if max_records is not None and (type(max_records) is not int or max_records < 0):
         raise InputError("max-records", max_records=max_records)
     subject = Subject.of(clf, X_test, y_test)
-    if min_trust is None:
+    if min_trust is None and clf.promise is not None:
+        subject, min_trust = subject.by_promise(groups), 0.0
+    elif min_trust is None:
         min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
     subject.verdicts.accepted(min_trust)  # an invalid one is refused before anything is computed
     if max_records is None:

@@ -76,7 +76,7 @@ def _parts(subject: Subject, promise: TrustThreshold, groups: Any) -> Iterator[P
     by, which = promise.by, promise.part_of(subject.verdicts, groups)
     kind = "group" if by in (GROUP, GROUPS) else by
     for k, part in enumerate(promise.thresholds):
-        limit = None if part.min_trust is None else part.limit
+        limit = part.limit if part.is_kept else None
         yield Part(part.part or EVERYTHING, kind, np.asarray(which == k), limit, part.status)
     if by != LABEL:
         given = texts_of(subject.verdicts.label)

@@ -1,7 +1,7 @@
 """Subject of a report: a fitted classifier, and test records whose labels are known."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,10 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 from sepc.estimators.base import TrustClassifier
 from sepc.explanations.vocabulary import Vocabulary, Word
+from sepc.model.acceptance import PROMISE
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
+from sepc.promises.parts import GROUP, GROUPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,8 @@ class Subject:
     `clf` is as it was passed, `classifier` its last step if it is a pipeline. `X` are the n test records as they were
     passed, with the names `columns` and `ids` of columns and rows; `points` are the same in the units of `model`.
     `labels` are the classes, and after them true labels that training never had; `truth` and `predicted` are their
-    numbers, shape (n,).
+    numbers, shape (n,). `promised` are refusals by the promise that `clf` has signed, shape (n,); None where it does not
+    decide.
     """
 
     clf: Any
@@ -40,6 +43,7 @@ class Subject:
     predicted: IntArray
     proba: FloatArray
     verdicts: Assessment
+    promised: NDArray[np.object_] | None = None
 
     @classmethod
     def of(cls, clf: Any, X: Any, y: Any) -> "Subject":
@@ -140,7 +144,14 @@ class Subject:
         with warnings.catch_warnings():
             # `report` has warned once if the typicality is not known.
             warnings.simplefilter("ignore", SepcWarning)
-            return self.verdicts.refusals(min_trust)
+            found = self.verdicts.refusals(min_trust)
+            return found if self.promised is None else np.where(self.promised == None, found, self.promised)  # noqa: E711
+
+    def by_promise(self, groups: Any) -> "Subject":
+        """Return the same subject by the rule of the signed promise: it accepts nothing where groups are unknown."""
+        if groups is None and self.clf.promise.is_kept and getattr(self.clf.promise, "by", "") in (GROUP, GROUPS):
+            return replace(self, promised=np.full(len(self.truth), PROMISE, dtype=object))
+        return replace(self, promised=self.verdicts.refusals(groups=groups))
 
     def record(self, row: int) -> Any:
         """Return one test record as a table of one row, of the same type as `X`."""

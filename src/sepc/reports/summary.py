@@ -145,7 +145,9 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     if at["n_accepted"] == n:
         accepted = "it accepts all of them."
     with_ = f"With a trust of at least {exact(at['min_trust'])}"
-    if subject.has_costs and not at["min_trust"]:
+    if subject.promised is not None:
+        with_ = "By its promise"
+    elif subject.has_costs and not at["min_trust"]:
         with_ = "Where that costs no more than asking a person" if subject.can_review else "By the least expected cost"
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "

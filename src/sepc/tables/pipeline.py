@@ -30,7 +30,7 @@ from sepc.model.acceptance import MinTrust, Promise
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import PartitionModel
-from sepc.promises.trust_threshold import warn_if_stated_otherwise
+from sepc.promises.trust_threshold import warn_if_nothing_promised
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
 from sepc.tables.region_places import region_places
@@ -285,7 +285,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         [1, None]
         """
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
+        warn_if_nothing_promised(clf.promise if min_trust is None else min_trust, min_typicality)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:

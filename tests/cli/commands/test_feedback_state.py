@@ -70,6 +70,22 @@ class TestState:
         assert found["promise_drift"]["alarm"]
         assert found["promise_drift"]["since"] is not None
 
+    def test_it_goes_on_with_the_model_that_it_has_written_which_accepts_nothing_until_it_has_a_promise(self, capsys):
+        assert do(f"feedback model.sepc bad0.csv {self.WATCH} -o new.sepc --json") == 0
+        shown = capsys.readouterr()
+        assert json.loads(shown.out)["promise"]["status"] == "withdrawn"
+        assert json.loads(shown.out)["changes"]["promise_withdrawn"] is True
+        assert said(shown.err)["promise-withdrawn"].target == "y"
+        assert do("predict new.sepc good1.csv -o out.csv") == 0
+        assert "withdrawn" in said(capsys.readouterr().err)["nothing-promised"].why.lower()
+        assert do("promise new.sepc other0.csv --target y --max-error 0.6 --by all -o signed.sepc") == 0
+        found = told(capsys, f"feedback new.sepc good0.csv {self.WATCH}")
+        assert found["n"] == 60
+        assert do(f"feedback signed.sepc good1.csv {self.WATCH} --json") == 0
+        shown = capsys.readouterr()
+        assert json.loads(shown.out)["feedback"]["n"] == 120
+        assert said(shown.err)["observed-elsewhere"].n == 60
+
     @pytest.mark.slow
     def test_the_same_rows_are_not_counted_twice(self, capsys):
         first = told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")

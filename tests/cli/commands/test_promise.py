@@ -68,16 +68,27 @@ class TestFit:
         assert do("inspect model.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["promise"]["by"] == "label"
 
-    def test_without_a_promise_the_model_is_written_all_the_same_and_an_estimate_is_told(self, capsys):
+    def test_a_promise_that_cannot_be_kept_accepts_nothing_and_every_command_says_so(self, capsys):
         assert do(f"{FIT[:-3]}0.001") == 0
-        model = sepc.load("model.sepc")
-        assert model.promise is None
+        assert sepc.load("model.sepc").promise.status == "too few records"
         told = capsys.readouterr()
         assert {"no-promise", "estimate"} <= set(said(told.err))
         assert "3,200" in said(told.err)["estimate"].rows
         assert "0.1 %" in said(told.out)["promise"].terms
-        assert do("predict model.sepc new.csv -o out.csv") == 0
-        assert "promise" not in read("out.csv")[0]
+        assert "promise-of-nothing" in said(told.out)
+        assert do("inspect model.sepc") == 0
+        assert "promise-of-nothing" in said(capsys.readouterr().out)
+        assert do("inspect model.sepc --json") == 0
+        promise = json.loads(capsys.readouterr().out)["promise"]
+        assert (promise["is_kept"], promise["min_trust"]) == (False, None)
+        assert do("predict model.sepc new.csv -o out.csv --json") == 0
+        told = capsys.readouterr()
+        assert {"nothing-promised", "by-void-promise"} <= set(said(told.err))
+        counts = json.loads(told.out)
+        assert (counts["accepted"], counts["promise"]["is_kept"], counts["promise_holds"]) == (0, False, False)
+        assert {(row["accepted"], row["promise"]) for row in read("out.csv")} == {("false", "")}
+        assert do("predict model.sepc new.csv -o out.csv --min-trust 0.9") == 0
+        assert {row["accepted"] for row in read("out.csv")} == {"true", "false"}
 
     @pytest.mark.slow
     def test_min_trust_goes_before_the_promise(self, capsys):
@@ -90,9 +101,11 @@ class TestFit:
         assert do(f"{FIT} --by label") == 0
         assert do("predict model.sepc new.csv -o out.csv --class-prior ill 0.1 --min-typicality 0.2") == 0
         shown = said(capsys.readouterr().err)
-        assert {"promised-otherwise", "by-void-promise"} <= set(shown)
-        assert shown["promised-for-typicality"].given == 0.2
-        assert {row["promise"] for row in read("out.csv")} == {""}
+        assert {"nothing-promised", "by-void-promise"} <= set(shown)
+        assert {(row["accepted"], row["promise"]) for row in read("out.csv")} == {("false", "")}
+        assert do("predict model.sepc new.csv -o out.csv --min-typicality 0.2") == 0
+        assert said(capsys.readouterr().err)["promised-for-typicality"].given == 0.2
+        assert {(row["accepted"], row["promise"]) for row in read("out.csv")} == {("false", "")}
 
     @pytest.mark.slow
     def test_rare_labels_and_equal_rows_are_kept_back_like_others(self, patients, capsys):
@@ -206,14 +219,17 @@ class TestPromise:
         assert "--max-error" in capsys.readouterr().err
 
     @pytest.mark.slow
-    def test_nothing_is_written_where_nothing_can_be_promised(self, capsys):
+    def test_a_model_is_written_that_accepts_nothing_where_nothing_can_be_promised(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
-        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 1
-        told = capsys.readouterr().err
-        assert "no-promise" in said(told)
-        assert "new.sepc" in told
-        assert do("promise plain.sepc cal.csv --target y --max-error 0.001") == 0
-        assert not Path("new.sepc").exists()
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 0
+        told = capsys.readouterr()
+        assert "no-promise" in said(told.err)
+        assert "promise-of-nothing" in said(told.out)
+        assert not sepc.load("new.sepc").promise.is_kept
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 --by label -o by.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["promise"]["is_kept"] is False
+        assert do("predict by.sepc new.csv -o out.csv") == 0
+        assert {row["accepted"] for row in read("out.csv")} == {"false"}
 
     def test_rows_that_the_model_knows_are_told(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0

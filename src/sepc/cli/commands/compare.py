@@ -13,10 +13,11 @@ from scipy.special import bdtr
 
 from sepc.cli.cell_values import CellParser
 from sepc.cli.commands.predict import added_names, answer_delimiter
+from sepc.cli.commands.promise import note_unkept
 from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
 from sepc.cli.labelled_tables import open_by_options, parse_labels, require_columns
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import BatchPredictor, least_trust, notation_of, read_model
+from sepc.cli.model_inputs import BatchPredictor, group_column_of, least_trust, notation_of, read_model
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
@@ -42,6 +43,9 @@ def run(options: Namespace) -> None:
         rows = _ComparedRows(options, models, source)
         rows.read()
     rows.note_learned()
+    if options.min_trust is None:
+        for model in models:
+            note_unkept(model.promise)
     found = rows.comparison()
     groups = frequent_subgroups(found.differ.astype(np.float64), rows.level_columns())
     if options.output is not None:
@@ -49,10 +53,19 @@ def run(options: Namespace) -> None:
         say("differing-written", n=int(np.count_nonzero(found.differ)), path=options.output)
     if options.json:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
-        results = {"min_trust": least_trust(options), **found.to_dict(), "groups": [g._asdict() for g in groups]}
+        by_promise = [_is_by_promise(model, options) for model in models]
+        terms = {"min_trust": least_trust(options), "by_promise": by_promise}
+        results = {**terms, **found.to_dict(), "groups": [g._asdict() for g in groups]}
         show_json({**files, **results})
         return
-    show(_text(options, source.name, found, groups))
+    terms = printed("trust-from", min_trust=least_trust(options))
+    if any(_is_by_promise(model, options) for model in models):
+        terms = printed("as-promised", otherwise=terms)
+    show(_text(options, source.name, found, groups, terms))
+
+
+def _is_by_promise(model: Any, options: Namespace) -> bool:
+    return options.min_trust is None and model.promise is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +200,9 @@ class _ComparedRows:
             BatchPredictor(model, source, CellParser.of(options, source.delimiter, notation_of(model)))
             for model in models
         ]
-        if options.target is not None:
-            require_columns([options.target], source.schema.names, source.name)
+        of_groups = [] if options.min_trust is not None else [group_column_of(model) for model in models]
+        needed = [name for name in (options.target, *of_groups) if name is not None]
+        require_columns(needed, source.schema.names, source.name)
         self.batches: list[pa.RecordBatch] = []
         self.verdicts: list[list[tuple[Any, ...]]] = [[], []]
         self.n_learned: Counter[BatchPredictor] = Counter()
@@ -209,8 +223,9 @@ class _ComparedRows:
     def _verdicts(self, predictor: BatchPredictor, batch: pa.RecordBatch, rows_before: int) -> tuple[Any, ...]:
         table = predictor.table(batch, rows_before)
         a = predictor.assess(table, rows_before)
-        by_cost_alone = a.has_costs and self.options.min_trust is None
-        accepted = a.accepted(0.0 if by_cost_alone else least_trust(self.options), self.options.min_typicality)
+        column = group_column_of(predictor.model) if self.options.min_trust is None else None
+        groups = predictor.groups(batch, column)
+        accepted = a.accepted(self.options.min_trust, self.options.min_typicality, groups=groups)
         known = predictor.learned_from(table)
         self.n_learned[predictor] += 0 if known is None else int(np.count_nonzero(known))
         return _texts(a.label), a.trust, accepted, predictor.probabilities(table)
@@ -279,7 +294,7 @@ def _texts(labels: Any) -> NDArray[Any]:
     return np.array([str(plain(label)) for label in labels])
 
 
-def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgroup]) -> str:
+def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgroup], terms: str) -> str:
     content = found.to_dict()
     n, n_labelled, n_differ = content["n"], content["n_labelled"], content["n_differ"]
     lines = [
@@ -287,7 +302,7 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
         f"B  {options.other}",
         printed("compared-labelled" if options.target else "compared", name=name, n=n, n_labelled=n_labelled),
         "",
-        aligned(_result_rows(content, least_trust(options))),
+        aligned(_result_rows(content, terms)),
         "",
         _labels_differ(content),
     ]
@@ -311,11 +326,11 @@ def _labels_differ(content: dict[str, Any]) -> str:
     return printed("labels-differ-right", rows=rows, a=a, b=b, neither=neither)
 
 
-def _result_rows(content: dict[str, Any], min_trust: float) -> list[dict[str, Any]]:
+def _result_rows(content: dict[str, Any], terms: str) -> list[dict[str, Any]]:
     def row(what: str, text: Any) -> dict[str, Any]:
         return {"": what, "A": text(content["a"]), "B": text(content["b"])}
 
-    rows = [row(f"accepted (trust from {min_trust:g})", lambda one: _share(one["accepted"], content["n"]))]
+    rows = [row(f"accepted ({terms})", lambda one: _share(one["accepted"], content["n"]))]
     if not content["n_labelled"]:
         return rows
     return [

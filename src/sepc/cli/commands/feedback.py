@@ -10,7 +10,7 @@ import pyarrow as pa
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, require_columns
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import columns_of, learned_from, read_labelled_for, read_model
+from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
@@ -36,13 +36,15 @@ def run(options: Namespace) -> None:
     if options.output is None and (options.forget or options.window or options.half_life):
         raise UsageError("forgetting-needs-output")
     model = read_model(options.model)
-    data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
+    data = read_labelled_for(model, options, group_column_of(model))
     monitor = _observed(model, data, options)
     found = monitor.report()
     new, changes = _repartitioned(options, monitor)
     if new is not None:
         save(new, options.output)
         say("model-written", path=options.output)
+        if new.promise is not None:
+            note("promise-withdrawn", date=new.promise.made_on, path=options.output, target=options.target)
     if options.json:
         show_json(
             {
@@ -50,6 +52,7 @@ def run(options: Namespace) -> None:
                 "labels": options.labels,
                 "probability": options.probability,
                 "model": None if new is None else options.output,
+                "promise": None if new is None or new.promise is None else new.promise.to_dict(),
                 "changes": None if changes is None else changes.to_dict(),
             }
         )
@@ -145,6 +148,8 @@ def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
     assert monitor.log is not None
     n = sum(len(batch.records) for batch in monitor.log.batches)
     say("observed-before" if n else "nothing-observed", path=options.state, n=n)
+    if monitor.log.n_elsewhere:
+        say("observed-elsewhere", n=monitor.log.n_elsewhere)
     if monitor.log.n_lost:
         note("batch-cut-off", path=options.state)
     return monitor

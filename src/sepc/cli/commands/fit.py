@@ -108,15 +108,14 @@ def _require_promise(options: Namespace) -> None:
 
 
 def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
-    """Make a promise from held-out rows, and sign the model with it if there is one."""
+    """Make a promise from held-out rows, and sign the model with it, kept or not."""
     confidence = 0.95 if options.confidence is None else options.confidence
     made_from = printed("rows-kept-back", n=len(cal.labels), name=cal.name)
     by = None if options.by == ALL else options.by
     # New rows, too, can have a label of which no row was left to learn from.
     promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
-    if promise.is_kept:
-        model.sign(promise)
-    else:
+    model.sign(promise)
+    if not promise.is_kept:
         note_no_promise(model, promise, max_error=options.max_error)
     return promise
 

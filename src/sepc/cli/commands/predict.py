@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sepc.cli.commands.inspect import no_typicality
+from sepc.cli.commands.promise import note_unkept
 from sepc.cli.console import UsageError, counted, note, note_text, progress, say, show_json
 from sepc.cli.labelled_tables import require_columns
 from sepc.cli.messages import printed
@@ -26,7 +27,6 @@ from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.promises import TrustThreshold
 from sepc.promises.parts import GROUP, GROUPS
-from sepc.promises.trust_threshold import stated_of
 
 # Columns added to every table, with their types but for the label's; `_CountedPredictions.types` has the others.
 ADDED_COLUMNS = {
@@ -106,19 +106,11 @@ class Acceptance:
 
     def __init__(self, model: Any, options: Namespace) -> None:
         self.min_typicality = float(options.min_typicality)
-        self.promise: TrustThreshold | None = None
-        self.holds = True
         self.given_trust = None if options.min_trust is None else float(options.min_trust)
-        if options.min_trust is None and getattr(model, "promise", None) is not None:
-            self.promise = model.promise
-            self._note_violated_conditions(model)
-
-    def _note_violated_conditions(self, model: Any) -> None:
-        assert self.promise is not None
-        self.holds = self.promise.stated == stated_of(model) and self.min_typicality == STRANGE
-        if self.promise.stated != stated_of(model):
-            note("promised-otherwise")
-        if self.min_typicality != STRANGE:
+        self.promise: TrustThreshold | None = model.promise if options.min_trust is None else None
+        self.holds = self.promise is not None and self.promise.is_kept and self.min_typicality == STRANGE
+        note_unkept(self.promise)
+        if self.promise is not None and self.promise.is_kept and not self.holds:
             note("promised-for-typicality", given=self.min_typicality, made=STRANGE)
 
     @property
@@ -128,14 +120,14 @@ class Acceptance:
 
     @property
     def group_column(self) -> str | None:
-        """The column of the promise's groups, if it has them."""
-        return None if self.promise is None else self.promise.group_column or None
+        """The column of the promise's groups, if it has them and holds."""
+        return self.promise.group_column or None if self.promise is not None and self.holds else None
 
     def require_groups(self, names: Sequence[str], source: str) -> None:
         """Raise an error if the table has no column for the promise's groups."""
         if self.group_column is not None:
             require_columns([self.group_column], names, source)
-        elif self.promise is not None and self.promise.by in (GROUP, GROUPS):
+        elif self.promise is not None and self.holds and self.promise.by in (GROUP, GROUPS):
             raise InputError("model-promise-groups-no-column")
 
     def refusals(self, a: Assessment, groups: Any) -> NDArray[np.object_]:

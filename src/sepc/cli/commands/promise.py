@@ -25,26 +25,24 @@ PARTS = (ALL, LABEL, REGION)  # values of --by that are no column
 def run(options: Namespace) -> None:
     """Make a promise, show it, and write the model that keeps it."""
     require_writable(options.output, options.model, options.data)
-    model = with_policy(read_model(options.model), options)
+    model = read_model(options.model)
     by, confidence, limit = _terms(options, model.promise)
+    model = with_policy(model.sign(None), options)
     data = read_labelled_for(model, options, group_column(by))
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
     _note_learned(model, data)
     made_from = printed("rows-of", n=len(data.labels), name=data.name)
     promise = make_promise(model, data, made_from, by, confidence, **limit)
-    kept = promise.is_kept
-    if kept and options.output is not None:
+    if options.output is not None:
         save(model.sign(promise), options.output)
         say("model-written", path=options.output)
     if options.json:
-        show_json({"model": options.output if kept else None, "promise": promise.to_dict()})
+        show_json({"model": options.output, "promise": promise.to_dict()})
     else:
         show(promise_text(promise))
-    if not kept:
+    if not promise.is_kept:
         note_no_promise(model, promise, **limit)
-        if options.output is not None:
-            raise InputError("nothing-to-promise", path=options.output)
 
 
 def _terms(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
@@ -119,8 +117,9 @@ def promise_text(promise: TrustThreshold) -> str:
     made = promise.made_on
     if promise.made_from:
         made = printed("promise-from", date=made, source=promise.made_from)
+    nothing = [] if promise.is_kept else [printed("promise-of-nothing")]
     if not promise.parts:
-        return printed("promise", made=made, terms=promise.message)
+        return "\n".join([printed("promise", made=made, terms=promise.message), *nothing])
     head = printed(
         "promise-by",
         by=promise.group_column or promise.by,
@@ -129,7 +128,13 @@ def promise_text(promise: TrustThreshold) -> str:
         n_accepted=promise.n_accepted,
         n=promise.n_calibration,
     )
-    return "\n".join([head, *(f"  {line}" for line in promise.lines())])
+    return "\n".join([head, *(f"  {line}" for line in promise.lines()), *nothing])
+
+
+def note_unkept(promise: Any) -> None:
+    """Print a note if the promise of a model, None where it has none, accepts no label."""
+    if promise is not None and not promise.is_kept:
+        note("nothing-promised", why=promise.message.rstrip("."))
 
 
 def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:

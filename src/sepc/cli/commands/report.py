@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
+from sepc.cli.commands.promise import note_unkept
 from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
+from sepc.cli.model_inputs import group_column_of, read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
 
@@ -22,9 +23,11 @@ def run(options: Namespace) -> None:
         raise UsageError("report-suffix", path=options.output, suffixes=", ".join(_SUFFIXES))
     require_writable(options.output, options.data, *(path for path in (options.model, options.test) if path))
     model, test = _model_and_test(options)
+    model = with_policy(model, options)
+    note_unkept(model.promise)
     with step_progress(printed("explaining")) as on_step:
         made = report(
-            with_policy(model, options),
+            model,
             test.frame(),
             test.labels,
             title=options.title or _title(options),
@@ -52,7 +55,7 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     _require_one_model(options)
     if options.model:
         model = read_model(options.model)
-        data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
+        data = read_labelled_for(model, options, group_column_of(model))
         require_labels(data, options.target)
         return model, data
     data = read_labelled_table(options)

@@ -24,7 +24,7 @@ from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.partition_model import N_PARTS
-from sepc.model.policy import Policy
+from sepc.model.policy import Policy, stated
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 
@@ -167,7 +167,8 @@ class EnsembleModel:
             arrays.append(member.plan.features)
             for part in member.parts:
                 arrays += [part.densities.coefficients, part.densities.log_weights]
-        return key_of([repr(self.classes.tolist()), *self.features, self.trust], arrays)
+        texts = [repr(self.classes.tolist()), *self.features, self.trust, repr(stated(self.policy, self.classes))]
+        return key_of(texts, arrays)
 
     def stability(self, X: FloatArray, evidence: Evidence) -> FloatArray:
         """Return the share of the ensembles of one part of each member that give the same label, shape (n,).
