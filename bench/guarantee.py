@@ -150,29 +150,20 @@ class Truth:
 
 def compare(truth: Truth, n: int, runs: int, max_errors: tuple[float, ...]) -> dict[float, list]:
     rng = np.random.default_rng(0)
-    tables = {max_error: p_values(n, max_error) for max_error in max_errors}
     outcomes: dict[float, list] = {max_error: [] for max_error in max_errors}
     for _ in range(runs):
-        values, accepted, errors = safe_thresholds.accepted_and_losses(*truth.draw(n, rng))
-        levels = safe_thresholds.entering_levels(values, accepted, CONFIDENCE)
-        for max_error, p_of in tables.items():
-            p = p_of[accepted, np.minimum(errors, p_of.shape[1] - 1)]
-            found = safe_thresholds.fixed_sequence_test(p, *levels)
+        trust, wrong = truth.draw(n, rng)
+        values, accepted, errors = safe_thresholds.accepted_and_losses(trust, wrong)
+        for max_error in max_errors:
+            p = bdtr(errors, accepted, max_error)
+            found = safe_thresholds.lowest_safe_threshold(trust, wrong, max_error, CONFIDENCE)
             lasts = (
-                None if found is None else found[0],
+                None if found is None else int(np.searchsorted(accepted, found.n_accepted)),
                 last(errors <= max_error * accepted),
                 last(p <= (1 - CONFIDENCE) / len(values)),
             )
             outcomes[max_error].append([truth.accepts(values, j) for j in lasts])
     return outcomes
-
-
-def p_values(n: int, max_error: float) -> np.ndarray:
-    """Return the p-value for each number of accepted records and of errors; where the latter are many it is 1."""
-    most = int(n * max_error) + 2
-    table = bdtr(np.arange(most + 1.0)[None, :], np.arange(n + 1)[:, None], max_error)
-    table[:, most] = 1.0
-    return table
 
 
 def last(passes: np.ndarray) -> int | None:

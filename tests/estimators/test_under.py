@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from coded import raises, warns
+from coded import raises
 from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score

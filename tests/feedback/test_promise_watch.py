@@ -132,7 +132,7 @@ def test_nothing_is_watched_without_a_promise_or_a_word_on_labels(clf, tmp_path)
     assert FeedbackMonitor(clf).promise_drift is None
     with raises("groups-not-watched"):
         FeedbackMonitor(clf).observe(X[:2], Y[:2], groups=SITE[:2])
-    nothing = TrustThreshold(None, 0.001, 0.95, 10, 0, 0, 0.0, None, "No.")
+    nothing = TrustThreshold(np.inf, 0.001, 0.95, 10, 0, 0, 0.0, None, "No.", status="too few records")
     assert PromiseTest.of(nothing, 0.01, 0.05) is None
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.15))
     monitor = FeedbackMonitor.resume(clf, tmp_path / "watch").observe(X[1100:1200], Y[1100:1200])

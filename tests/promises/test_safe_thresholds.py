@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import product
+from math import ceil
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,15 +23,14 @@ from sklearn.linear_model import LogisticRegression
 from strategies import examples, orders, trusts_and_errors
 
 from sepc import SEPClassifier, make_table_pipeline, select_min_trust
-from sepc.promises import safe_thresholds
 from sepc.promises.safe_thresholds import (
     COST_STARTS,
+    entering_parts,
     lowest_affordable_threshold,
     lowest_safe_threshold,
     p_values,
     records_needed,
     records_needed_for_cost,
-    start_ranks,
     upper_mean,
 )
 
@@ -51,26 +51,28 @@ def chosen(trust, wrong, **options):
     return select_min_trust(Known(), np.column_stack([trust, trust]), 1 - np.asarray(wrong, dtype=int), **options)
 
 
-def threshold_candidate_by_candidate(trust, wrong, max_error, confidence):
-    """Do what the module's docstring says, candidate by candidate, each group of equal ones by its two ends."""
-    trust, wrong = np.asarray(trust), np.asarray(wrong)
-    delta = 1 - confidence
-    ranks = start_ranks(len(trust))
-    level_of_rank = delta / (1 + delta) / len(ranks)
-    ends = {1.0, 0.0}
-    for value in set(trust.tolist()):
-        ends |= {value, float(np.nextafter(value, 2.0))} if value < 1 else {1.0}
-    ends = sorted(ends, reverse=True)
-    accepts = [int(np.count_nonzero(trust >= t)) for t in ends]
-    entries = [max(0, sum(n <= k for n in accepts) - 1) for k in ranks]
-    level, result = 0.0, None
-    for j, t in enumerate(ends):
-        level += level_of_rank * entries.count(j)
-        n, e = accepts[j], int(np.count_nonzero(wrong[trust >= t]))
-        if n and binom.cdf(e, n, max_error) <= level * (1 + 1e-12):
-            result = t
-        else:
-            level = 0.0
+def threshold_rank_by_rank(trust, wrong, max_error, confidence):
+    """Do what the module's docstring says, one rank after the other, the wrong ones of equal trusts first."""
+    risk, n = 1 - confidence, len(trust)
+    records = sorted(zip((-np.asarray(trust)).tolist(), (~np.asarray(wrong)).tolist(), strict=True))
+    arrivals = [ceil(n * 0.7**j) for j in range(8)]
+    waiting = alive = errors = 0
+    has_begun, began_here, result = False, False, None
+    for k, (trust_k, is_right) in enumerate(records, start=1):
+        errors += not is_right
+        waiting += arrivals.count(k)
+        enters = 0
+        if waiting and (has_begun or (1 - max_error) ** k <= risk * waiting / 8 or k == n):
+            enters, waiting, has_begun, began_here = waiting, 0, True, True
+        is_end = k == n or records[k][0] > trust_k
+        if is_end or began_here:
+            alive += enters
+            if alive and binom.cdf(errors, k, max_error) <= risk * alive / 8 * (1 + 1e-12):
+                if is_end:
+                    result = 0.0 if k == n else float(np.nextafter(-records[k][0], 1.0))
+            else:
+                alive = 0
+        began_here &= not is_end
     return result
 
 
@@ -87,16 +89,19 @@ class TestThreshold:
     @given(trusts_and_errors(), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([0.5, 0.9]))
     def test_it_is_that_of_a_plain_reading_of_the_rule(self, sample, max_error, confidence):
         found = lowest_safe_threshold(*sample, max_error, confidence)
-        assert (found and found.threshold) == threshold_candidate_by_candidate(*sample, max_error, confidence)
+        assert (found and found.threshold) == threshold_rank_by_rank(*sample, max_error, confidence)
 
     @pytest.mark.parametrize(
-        ("n", "values", "max_error", "confidence"),
-        [(14, (1.0, 0.5), 0.3, 0.8), (10, (1.0, 0.7, 0.5), 0.4, 0.6), (10, (0.9, 0.7, 0.5), 0.5, 0.7)],
+        ("n", "values", "max_error", "errors_too_many"),
+        [(14, (1.0, 0.5), 0.3, 2), (10, (1.0, 0.7, 0.5), 0.4, 2), (10, (0.9, 0.7, 0.5), 0.5, 2)],
     )
-    def test_the_exact_probability_of_breaking_the_promise(self, monkeypatch, n, values, max_error, confidence):
-        """Over all outcomes of n draws from discrete distributions, with any course of the error over the trust."""
-        monkeypatch.setattr(safe_thresholds, "_SMALLEST_START", 2)
-        assert len(start_ranks(n)) > 4
+    def test_the_exact_probability_of_breaking_the_promise(self, n, values, max_error, errors_too_many):
+        """Over all outcomes of n draws from discrete distributions, with any course of the error over the trust.
+
+        The risk is a little less than the probability of so few errors at the limit: a higher level would break it.
+        """
+        confidence = 1 - 0.98 * binom.cdf(errors_too_many, n, max_error)
+        assert np.count_nonzero(entering_parts(n, max_error, 1 - confidence)) > 2
         outcomes = np.array(list(compositions(n, 2 * len(values))))
         lowest = np.empty(len(outcomes), dtype=int)  # number of values that are accepted
         for i, counts in enumerate(outcomes):
@@ -108,7 +113,7 @@ class TestThreshold:
         for _ in range(300):
             mass, risk = rng.dirichlet(np.full(len(values), 0.7)), rng.beta(0.5, 1.0, size=len(values))
             if rng.random() < 0.5:  # the last one only just breaks it
-                missing = max_error * 1.001 - mass[:-1] @ risk[:-1]
+                missing = max_error * 1.0001 - mass[:-1] @ risk[:-1]
                 risk[-1] = np.clip(missing / max(mass[-1], 1e-9), 1e-9, 1 - 1e-9)
             errors = np.concatenate([[0.0], np.cumsum(mass * risk) / np.cumsum(mass)])
             cells = np.column_stack([mass * (1 - risk), mass * risk]).ravel()
@@ -141,9 +146,13 @@ class TestThreshold:
         assert broken <= binom.isf(1e-4, runs, 0.1)
 
     @given(trusts_and_errors(), st.floats(0.01, 0.5), st.floats(0.01, 0.5), st.floats(0.3, 0.99), st.floats(0.3, 0.99))
-    def test_asking_for_less_never_raises_the_threshold(self, sample, e1, e2, c1, c2):
-        strict = lowest_safe_threshold(*sample, min(e1, e2), max(c1, c2))
-        lax = lowest_safe_threshold(*sample, max(e1, e2), min(c1, c2))
+    def test_asking_for_less_never_raises_the_threshold_where_the_risk_enters_at_the_same_ranks(
+        self, sample, e1, e2, c1, c2
+    ):
+        n = len(sample[0])
+        e1, e2, c1, c2 = *sorted((e1, e2)), *sorted((c1, c2))
+        assume(np.array_equal(entering_parts(n, e1, 1 - c2), entering_parts(n, e2, 1 - c1)))
+        strict, lax = lowest_safe_threshold(*sample, e1, c2), lowest_safe_threshold(*sample, e2, c1)
         if strict is not None:
             assert lax is not None
             assert lax.threshold <= strict.threshold
@@ -180,12 +189,11 @@ class TestThreshold:
         assert found.min_trust == 1.0
         assert found.n_accepted == 100
 
-    @pytest.mark.parametrize(("trust", "entering"), [(0.9, 1), (1.0, 4)])
-    def test_levels_that_enter_where_nothing_is_accepted_are_lost(self, trust, entering):
-        """Of 100 records with one trust the four ranks enter above all of them, but the last; above 1.0 is nothing."""
-        assert len(start_ranks(100)) == 4
-        found = lowest_safe_threshold(np.full(100, trust), np.zeros(100, dtype=bool), 0.2, 0.9)
-        assert found.level == pytest.approx(0.1 / 1.1 * entering / 4, rel=1e-12)
+    @pytest.mark.parametrize("trust", [0.9, 1.0])
+    @pytest.mark.parametrize("n", [59, 80, 5000])
+    def test_equal_trusts_are_accepted_together_with_all_of_the_risk(self, trust, n):
+        found = lowest_safe_threshold(np.full(n, trust), np.zeros(n, dtype=bool), 0.05, 0.95)
+        assert (found.threshold, found.n_accepted, found.level) == (0.0, n, pytest.approx(0.05, rel=1e-12))
 
     def test_without_errors_all_are_accepted(self):
         found = chosen(np.linspace(0.0, 1.0, 300), np.zeros(300))
@@ -197,15 +205,19 @@ class TestThreshold:
         n = records_needed(max_error, confidence)
         for m in range(n, n + 40):
             assert lowest_safe_threshold(np.linspace(0.1, 0.9, m), np.zeros(m, dtype=bool), max_error, confidence)
-        few = int(np.log(1 - confidence) / np.log1p(-max_error))  # not even at a threshold fixed beforehand
-        assert few < n
-        assert lowest_safe_threshold(np.linspace(0.1, 1.0, few), np.zeros(few, bool), max_error, confidence) is None
+        few = n - 1  # not even at a threshold fixed beforehand
+        assert (1 - max_error) ** few > 1 - confidence
+        if few:
+            assert lowest_safe_threshold(np.linspace(0.1, 1.0, few), np.zeros(few, bool), max_error, confidence) is None
+
+    def test_the_numbers_that_the_documentation_has(self):
+        assert [records_needed(max_error, 0.95) for max_error in (0.1, 0.05, 0.01)] == [29, 59, 299]
 
     def test_it_is_honest_where_nothing_can_be_promised(self):
         few = chosen(np.linspace(0.0, 1.0, 50), np.zeros(50))
         assert few.min_trust == np.inf
-        assert (few.status, few.n_more) == ("too few records", 37)
-        assert all(number in few.message for number in ("5 %", "95 %", "50 ", "87 "))
+        assert (few.status, few.n_more) == ("too few records", 9)
+        assert all(number in few.message for number in ("5 %", "95 %", "50 ", "59 "))
         bad = chosen(np.linspace(0.0, 1.0, 500), np.ones(500))
         assert (bad.min_trust, bad.status) == (np.inf, "too many wrong")
         assert "500 " in bad.message

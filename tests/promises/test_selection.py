@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from coded import raises, warns
+from coded import raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +101,7 @@ class TestByLabel:
         y = np.where(rng.random(400) < 0.4, np.where(y == "ill", "well", "ill"), y)
         found = select_min_trust(clf, X, y, by="label")
         assert {part.status for part in found.parts.values()} == {"too many wrong"}
-        assert not accepts(clf, X, found).any()
+        assert not clf.assess(X).accepted(found).any()
         assert "too many wrong: " in repr(found)
 
     def test_limits_may_differ(self, clf, cal):

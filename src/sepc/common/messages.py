@@ -123,7 +123,7 @@ MESSAGES = {
     "promise-by-gap": "by has no group in row {row}; expected one for each calibration record. Fill it in, or give such records a group of their own.",
     "withdrawn-otherwise-stated": "Withdrawn: it was made with other class shares or costs.",
     "withdrawn-refitted": "Withdrawn: the model has learned from {records} since.",
-    "promise-accepts-nothing": "the promise accepts no label: {why} Make a new one with select_min_trust, or pass a trust as min_trust.",
+    "promise-accepts-nothing": "the promise accepts no label: {why}. Make a new one with select_min_trust, or pass a trust as min_trust.",
     "promise-for-typicality": "the promise was made with min_typicality={made:g} and accepts no label with {given:g}. Leave min_typicality out, or pass a trust as min_trust.",
     "promise-of-one-part": "this is the promise for {part} alone; expected the promises for all parts, which decide on each record. Pass what select_min_trust returned.",
     "trust-shape": "trust_score returned an array of shape {shape}; expected {n_records} numbers between 0 and 1. Scale other scores into this range, all records in the same way.",

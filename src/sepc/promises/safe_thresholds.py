@@ -3,22 +3,32 @@
 They need calibration records that were not used in training, drawn independently from the population in use.
 
 **Errors.** The candidates t are all floats from 1.0 down, independent of the data; records with ``trust >= t`` are
-accepted. For a fixed t the number of errors among N accepted records is binomial given N, so that
-``P(Bin(N, max_error) <= errors)`` is an exact p-value for the null hypothesis that the error rate R(t) is above
-`max_error`. Candidates are tested in a fixed sequence, from high to low (Wiens 2003). Levels enter it at ranks k that
-depend only on the number of records: at the lowest candidate that accepts at most k (at 1.0 if that accepts more). A
-candidate passes if its p-value is at most the level that is carried to it; otherwise that level is lost, and the
-sequence continues with the levels that enter below. The lowest candidate that passed is the result.
+accepted. ``P(Bin(N, max_error) <= errors)`` is the p-value for the null hypothesis that the error rate R(t) is above
+`max_error`, where t accepts N records. Candidates are tested in a fixed sequence, from high to low (Wiens 2003). Equal
+parts of the risk, ``1 - confidence``, enter it at ranks that depend on the number of records alone, or later: as soon
+as the parts that have come so far would pass without an error. A candidate passes if its p-value is at most the level
+that is carried to it; otherwise that level is lost, and the sequence continues with the parts that enter below. The
+lowest candidate that passed is the result. Where a part enters amid equal trusts, the test must also pass at each rank
+from there to the last of them, the wrong ones counted first. So 59 records without an error suffice for 5 %, as many
+as a test of a single threshold needs.
 
-*Proof.* Let t be the first candidate that passed with R > `max_error`, and g the one right below the previous candidate
-with R > `max_error`. That one did not pass, so that t carries only the levels that entered from g down to t: those of
-the ranks from N(g) to just below N(t-), the number accepted one candidate further down. Given N(t) and N(t-) the errors
-are a sum of N(g) draws at a rate of at most `max_error` and of others at a higher rate. So more records at g mean fewer
-errors, with a monotone likelihood ratio, and a smaller level. Hence the p-value is at most the level with a probability
-of at most the level's mean divided by 1 - L, where L is the sum of all levels (for each band between two levels, its
-probability divided by that of a p-value above L rises with N(g)). Each level enters once, so the sum over all such t is
-at most L / (1 - L), which is ``1 - confidence`` for ``L = (1 - confidence) / (2 - confidence)``. Where R falls with the
-trust, the factor is not needed.
+*Proof.* First let trusts be continuous, so that R is, too. The test at rank k is that of all thresholds between the
+k-th and the next lower trust S(k). Call a threshold bad if R is above `max_error`, and consider the first bad one that
+passes.
+
+- It is S(k) of a rank k where a part enters: the bad one before it did not pass, so that the level is that part.
+  Given S(k), the errors are a sum of k draws at a rate above `max_error`; the p-value is at most the part with a
+  probability of at most the part.
+- It is the upper end b of a bad interval. The level are the parts of the ranks k with N(u) <= k < N(b), where u is
+  the lower end of the bad interval above, if there is one. By continuity R(b) and R(u) are `max_error`, and so is the
+  rate between. Given N(u) and N(b), then, the errors are a sum of N(b) draws at `max_error`, and the level is a
+  number: the p-value is at most the level with a probability of at most the level.
+
+Each part enters at one rank, so that the probabilities add up to at most the sum of the parts, the risk. Equal trusts
+are put into a random order, which makes them continuous. Ranks amid equal trusts may be left out where no part enters
+among them: the rate of wrong ones is constant there, so that a bad interval that begins there reaches the last of
+them, where the rate is higher still, and one that ends there begins above them. The worst order, the wrong ones first,
+passes only where any does.
 
 *Records that no threshold accepts.* A classifier that assesses refuses some records at any trust: strange and
 contested ones. They are excluded from the tests, which use the others, the eligible ones. Eligibility is a function of
@@ -46,7 +56,6 @@ Control. Bates, Angelopoulos, Lei, Malik, Jordan (2021). Distribution-Free, Risk
 Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
-from functools import lru_cache
 from math import ceil, log, log1p
 from typing import NamedTuple
 
@@ -56,11 +65,10 @@ from scipy.special import bdtr, rel_entr
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 
-# Ranks where levels enter the sequence: all records, and 0.7 times the rank before, at most 8 ranks, from 30 on.
-# Of ratios from 0.5 to 0.8, with equal levels, it accepted most, or nearly so, in the cases of bench/guarantee.py.
+# Ranks where parts of the risk enter the sequence: all records, and 0.7 times the rank before, 8 ranks in all. Fewer
+# ranks with a larger part each accept a little more where most labels can be accepted, and nothing where few can be.
 _RATIO = 0.7
-_MOST_STARTS = 8
-_SMALLEST_START = 30
+_PARTS = 8
 # Trusts at which levels of costs enter, falling.
 COST_STARTS = np.array([1.0, 0.999, 0.99, 0.97, 0.9, 0.8, 0.65, 0.5, 0.0])
 
@@ -80,27 +88,48 @@ def lowest_safe_threshold(
 
     `max_error` and `confidence` lie strictly between 0 and 1.
     """
-    values, accepted, errors = accepted_and_losses(trust, wrong)
-    p = bdtr(errors, accepted, max_error)
-    return _lowest_that_passes(values, accepted, p, *entering_levels(values, accepted, confidence))
+    order = np.lexsort((~wrong, -trust))  # of equal trusts the wrong ones first
+    falling, ranks = trust[order], np.arange(1, len(trust) + 1)
+    errors = np.cumsum(wrong[order], dtype=np.float64)
+    is_last = np.append(falling[1:] != falling[:-1], True)
+    entering = entering_parts(len(trust), max_error, 1.0 - confidence)
+    p = bdtr(errors, ranks, max_error)
+    parts, found = 0, None
+    for j in np.flatnonzero(_tested(is_last, entering)).tolist():
+        parts += int(entering[j])
+        level = (1.0 - confidence) * parts / _PARTS
+        if p[j] > level:
+            parts = 0
+        elif parts and is_last[j]:
+            found = SafeThreshold(_just_above(falling[j + 1 : j + 2]), j + 1, level)
+    return found
 
 
-def _lowest_that_passes(
-    values: FloatArray, accepted: IntArray, p: FloatArray, level_at_top: float, entering: FloatArray
-) -> SafeThreshold | None:
-    """Return the lowest threshold that passes a sequence of tests; None if none does.
+def _tested(is_last: BoolArray, entering: IntArray) -> BoolArray:
+    """Return which ranks are tested: the last of equal trusts, and those from the first part that enters among them."""
+    entered = np.cumsum(entering)
+    group = np.cumsum(is_last) - is_last
+    before = np.concatenate([[0], entered[is_last]])[group]
+    return is_last | (entered > before)
 
-    `values` are the distinct trusts, falling; `accepted` the numbers of records with at least each, and `p` the
-    p-values of thresholds that accept these.
+
+def entering_parts(n: int, max_error: float, risk: float) -> IntArray:
+    """Return the number of parts of the risk that enter the sequence at each rank, from 1 to n, shape (n,).
+
+    They depend on no record: a part waits until it would pass, with those that wait, if no label were wrong.
     """
-    found = fixed_sequence_test(p, level_at_top, entering)
-    if found is None:
-        return None
-    last, level = found
-    # The next number of the same dtype: NumPy compares float32 trusts with the threshold rounded to float32.
-    refused = values[last + 1 : last + 2]
-    threshold = float(np.nextafter(refused[0], values.dtype.type(1.0))) if len(refused) else 0.0
-    return SafeThreshold(threshold, int(accepted[last]), level)
+    ranks = np.arange(1, n + 1)
+    came = np.searchsorted(np.ceil(n * _RATIO ** np.arange(_PARTS)[::-1]), ranks, side="right")
+    could_pass = ((1.0 - max_error) ** ranks <= risk * came / _PARTS) | (ranks == n)
+    return np.diff(np.where(np.maximum.accumulate(could_pass), came, 0), prepend=0)
+
+
+def _just_above(refused: FloatArray) -> float:
+    """Return the lowest threshold that refuses the only value, and is a number of its dtype; 0 for none.
+
+    NumPy compares float32 trusts with a threshold rounded to float32.
+    """
+    return float(np.nextafter(refused[0], refused.dtype.type(1.0))) if len(refused) else 0.0
 
 
 def accepted_and_losses(trust: FloatArray, loss: FloatArray | BoolArray) -> tuple[FloatArray, IntArray, FloatArray]:
@@ -112,60 +141,9 @@ def accepted_and_losses(trust: FloatArray, loss: FloatArray | BoolArray) -> tupl
     return falling[last], last + 1, losses[last]
 
 
-def start_ranks(n: int) -> IntArray:
-    """Return the ranks where levels enter the sequence of tests over n records.
-
-    They depend on n only; not on `max_error` either, so that a smaller one never gives a lower threshold.
-    """
-    ranks: IntArray = np.ceil(n * _RATIO ** np.arange(_MOST_STARTS)).astype(np.int64)
-    return np.asarray(ranks[(ranks >= _SMALLEST_START) | (ranks == n)])
-
-
-def entering_levels(values: FloatArray, accepted: IntArray, confidence: float) -> tuple[float, FloatArray]:
-    """Return the level that enters the sequence at a trust of 1.0, and those just above each next lower value.
-
-    The latter enter with the candidates that accept the same records as `values` and lie just above the next lower one.
-    """
-    ranks = start_ranks(int(accepted[-1]))
-    level = _all_levels(confidence) / len(ranks)
-    at = np.searchsorted(accepted, ranks, side="right") - 1
-    entering: FloatArray = level * np.bincount(at[at >= 0], minlength=len(accepted)).astype(np.float64)
-    # A rank below the first count enters where nothing is accepted, and is lost there, unless no candidate is higher.
-    at_top = level * np.count_nonzero(at < 0) if values[0] == 1.0 else 0.0
-    return float(at_top), entering
-
-
-def fixed_sequence_test(p: FloatArray, level_at_top: float, entering: FloatArray) -> tuple[int, float] | None:
-    """Return the last group of candidates that passes, and the level that it passed at; None if none does.
-
-    Each group of candidates that accept the same records is tested twice: its highest member with the level carried
-    from above, its lowest with that which enters besides.
-    """
-    level, last = level_at_top, None
-    for j, (p_j, more) in enumerate(zip(p.tolist(), entering.tolist(), strict=True)):
-        level = more + (level if p_j <= level else 0.0)
-        if p_j <= level:
-            last = j, level
-        else:
-            level = 0.0
-    return last
-
-
-@lru_cache(maxsize=1024)  # `shared_risks` repeats the same arguments
 def records_needed(max_error: float, confidence: float) -> int:
     """Return the least number of calibration records that suffices for a promise if none is wrong, at any trusts."""
-
-    def needed(parts: int) -> int:
-        return ceil(log(_all_levels(confidence) / parts) / log1p(-max_error))
-
-    n = needed(_MOST_STARTS)
-    while n > 1 and n - 1 >= needed(len(start_ranks(n - 1))):
-        n -= 1
-    return n
-
-
-def _all_levels(confidence: float) -> float:
-    return (1.0 - confidence) / (2.0 - confidence)
+    return ceil(log(1.0 - confidence) / log1p(-max_error))
 
 
 def lowest_affordable_threshold(
@@ -176,11 +154,22 @@ def lowest_affordable_threshold(
     `max_cost` and `risk` lie strictly between 0 and 1.
     """
     values, accepted, costs = accepted_and_losses(trust, cost)
-    level = risk / len(COST_STARTS)
+    part = risk / len(COST_STARTS)
     # A start enters with the candidates that accept the same records as it does; where it accepts none, it is lost.
     at = np.searchsorted(-values, -COST_STARTS, side="right") - 1
-    entering: FloatArray = level * np.bincount(at[at >= 0], minlength=len(values)).astype(np.float64)
-    return _lowest_that_passes(values, accepted, p_values(accepted, costs, max_cost), 0.0, entering)
+    entering: FloatArray = part * np.bincount(at[at >= 0], minlength=len(values)).astype(np.float64)
+    level, last = 0.0, None
+    for j, (p, more) in enumerate(zip(p_values(accepted, costs, max_cost).tolist(), entering.tolist(), strict=True)):
+        # The highest candidate of a group that accepts the same records has the level carried from above alone.
+        level = more + (level if p <= level else 0.0)
+        if p <= level:
+            last = j, level
+        else:
+            level = 0.0
+    if last is None:
+        return None
+    j, level = last
+    return SafeThreshold(_just_above(values[j + 1 : j + 2]), int(accepted[j]), level)
 
 
 def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:

@@ -345,6 +345,6 @@ def warn_if_nothing_promised(min_trust: Any, min_typicality: float) -> None:
     if not isinstance(min_trust, Promise):
         return
     if not min_trust.is_kept:
-        warn("promise-accepts-nothing", why=getattr(min_trust, "message", "it was withdrawn"))
+        warn("promise-accepts-nothing", why=getattr(min_trust, "message", "it was withdrawn").rstrip("."))
     elif min_typicality != STRANGE:
         warn("promise-for-typicality", given=min_typicality, made=STRANGE)

@@ -28,8 +28,8 @@ class Subject:
     `clf` is as it was passed, `classifier` its last step if it is a pipeline. `X` are the n test records as they were
     passed, with the names `columns` and `ids` of columns and rows; `points` are the same in the units of `model`.
     `labels` are the classes, and after them true labels that training never had; `truth` and `predicted` are their
-    numbers, shape (n,). `promised` are refusals by the promise that `clf` has signed, shape (n,); None where it does not
-    decide.
+    numbers, shape (n,). `promised` are refusals by the promise that `clf` has signed, shape (n,), None where it does
+    not decide.
     """
 
     clf: Any
