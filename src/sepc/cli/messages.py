@@ -87,7 +87,7 @@ MESSAGES = {
     # promise
     "rows-of": "{n:many row} of {name}",
     "rows-kept-back": "{n:many row} of {name} that were kept back",
-    "promised-on-learned": "the model has learned from {n:many row} like these ({rows}). If they are the same records, the promise does not hold: take others.",
+    "learned-left-out": "{n:many row} that {n:was} kept back equal others that the model has learned from, and {n:was} left out.",
     "meaning-of-by": "--by {by} means the model's own {by}, not the column of that name; rename the column to use it.",
     "promise": "promise of {made}: {terms}",
     "promise-from": "{date}, from {source}",

@@ -80,11 +80,9 @@ def classifier_of(model: Any) -> Any:
 
 
 def learned_from(model: Any, features: Any) -> BoolArray | None:
-    """Return which rows have the features of a training record; None for a model without its training records."""
-    fitted = classifier_of(model).model_
-    if fitted.records is None:
-        return None
-    return np.asarray(fitted.records.recorded(fitted.units(np.asarray(features, dtype=np.float64))))
+    """Return which rows have the features of a training record; None for a model without digests of these."""
+    found: BoolArray | None = classifier_of(model).has_learned(features)
+    return found
 
 
 def columns_of(model: Any) -> dict[str, str]:

@@ -101,6 +101,7 @@ MESSAGES = {
     "by-region-needs-regions": "by='region' needs one region behind each label, and this classifier names none: an ensemble has many for each label, methods other than trust='local' and 'raw' count records, and on a device regions are not looked up. Use an SEPClassifier with NumPy arrays, or by='label'.",
     "calibration-label-unknown": "y_cal holds {label!r}, which the classifier does not know, in {n_unknown} of {n_records} records; expected labels from its training. Correct the label, fit with records of it, or pass unknown_labels='wrong' to count such records as wrong, as they will be in use.",
     "calibration-labels-of-another-kind": "y_cal holds {label!r}, and no label that the classifier knows, such as {known!r}; expected labels of the same kind. Encode y_cal like the training labels.",
+    "calibration-records-learned": "{n} of the {n_records} calibration records are training records; expected records that the model has not learned from, since a promise on others would not hold. Leave them out, or take others: clf.has_learned(X) shows which they are.",
     "clf-without-methods": "clf is {type}, without {missing}; expected a fitted classifier with both. Pass an SEPClassifier; of a pipeline pass the last step, and transform X_cal by the steps before.",
     "cost-limit": "{name} is {value!r}; expected a number of 0 or more, in the units of costs.",
     "costs-without-classes": "costs are by label, and {type} has no classes_ to give their order; expected a fitted classifier with classes_. Limit the error with max_error instead.",
@@ -274,6 +275,7 @@ MESSAGES = {
     # cli
     "asking-cost-needs-costs": "--asking-cost is weighed against the costs of errors; expected --costs with it, for each kind of error.",
     "batch-seen-otherwise": "{path} holds the same {rows} since {day}, {before}, and now {now}; expected the same as then. Repeat that, or start a new file.",
+    "calibration-rows-learned": "{name}: the model has learned from {n} of the {n_rows} rows ({rows}); expected rows that it has not seen, since a promise on others would not hold. Leave them out, or take others.",
     "by-column-gap": "{name}: column {column!r} has no value in row {row}; expected a group in each row for the promise. Fill it in, or take these rows out.",
     "by-names-target": "--by names {target!r}, the label column; expected --by label.",
     "calibration-too-few-rows": "{name} has too few different rows to keep {percent:g} % of them for a promise; expected some on either side, of two labels at least. Use more rows, or another --calibration.",

@@ -23,6 +23,7 @@ from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy, stated
+from sepc.model.row_digests import Digests, are_known
 from sepc.scale.dispatch import points_elsewhere
 
 
@@ -33,6 +34,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     costs: Any
     model_: FittedModel
     _promise: Promise | None = None
+    _digests: Digests | None = None
     _frames: FrameMaker
 
     @property
@@ -136,8 +138,31 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         policy = self._policy(model.classes, model.class_count)
         return model if policy is None and model.policy is None else model.under(policy)
 
-    def _keep(self, model: Any, frames: FrameMaker) -> None:
+    def has_learned(self, X: Any) -> BoolArray | None:
+        """Return which records have all values of a training record, by digests of these.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (n,), or None
+            None where there are no digests: of more than a million records, or records that were not in memory.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.has_learned([[5.0], [5.5]]).tolist()
+        [True, False]
+        """
+        check_is_fitted(self)
+        return None if self._digests is None else are_known(self._digests, new_points(self, X))
+
+    def _keep(self, model: Any, frames: FrameMaker, digests: Digests | None) -> None:
         """Become the classifier of a model that was fitted; what was signed or calibrated before is forgotten."""
+        self._digests = digests
         self.model_ = self._stated(model)
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count

@@ -18,6 +18,7 @@ from sepc.estimators.progress import Progress, with_callbacks
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import DENSITY_METHODS
 from sepc.model.partition_model import CountModel, DensityModel
+from sepc.model.row_digests import Digests, kept_digests
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -174,14 +175,14 @@ class SEPClassifier(TrustClassifier):
         with as_it_was_on_error(self):
             settings = self._settings()
             settings.check()
-            fit, training = self._training(X, y, sample_weight)
+            fit, training, digests = self._training(X, y, sample_weight)
             self._policy(training.classes, np.ones(len(training.classes), dtype=np.int64))  # refuses what cannot be
             progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
             fitted = fit(training, features, settings, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._keep(fitted.model, FrameMaker.like(X))
+            self._keep(fitted.model, FrameMaker.like(X), digests)
             self.partitions_, self._is_frame = fitted.partitions, hasattr(self, "feature_names_in_")
             self.mean_, self.scale_ = fitted.model.scales.mean, fitted.model.scales.scale
         self._warn_of_isolated()
@@ -191,11 +192,12 @@ class SEPClassifier(TrustClassifier):
         counts = self.n_imp is None and self.trust not in DENSITY_METHODS
         return FitSettings(PAPERS_COUNT if counts else self.n_imp, self.trust, self.standardize, self.n_jobs)
 
-    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any]:
-        """Return the way to fit a training set, and the set itself, checked."""
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any, Digests | None]:
+        """Return the way to fit a training set, the set itself, checked, and the digests of its records in memory."""
         scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
         if scattered is None:
-            return fit_in_memory, arranged(training_set(X, y, self, sample_weight))
+            checked = training_set(X, y, self, sample_weight)
+            return fit_in_memory, arranged(checked), kept_digests(checked.X)
         if sample_weight is not None:
             raise InputError("sample-weight-not-in-memory")
         self.n_features_in_, names = scattered.records.dim, names_of(X)
@@ -203,7 +205,7 @@ class SEPClassifier(TrustClassifier):
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return fit_scattered, scattered
+        return fit_scattered, scattered, None
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]

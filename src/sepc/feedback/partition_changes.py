@@ -195,6 +195,9 @@ def refitted(
         trials=trials,
         promise_withdrawn=watched.promise is not None,
     )
+    if new._digests is not None and watched.classifier._digests is not None:
+        # The old records may differ in the last digit.
+        new._digests = np.union1d(new._digests, watched.classifier._digests)
     if watched.promise is not None:
         new.sign(watched.promise.withdrawn(message("withdrawn-refitted", records=many(len(true), "more record"))))
     return watched.with_classifier(new), changes

@@ -53,6 +53,8 @@ class TrainingSummary(NamedTuple):
 def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) -> Header:
     """Put classes, their counts and the calibration into arrays; return parameters, names and the rest."""
     writer.put("class_count", clf.class_count_)
+    if clf._digests is not None:
+        writer.put("row_digests", clf._digests[:, None])
     if clf._calibration is not None:
         scores, codes = clf._calibration.scores, clf._calibration.codes
         # Sorted unless rows are saved: the order would link scores to records; label sets do not depend on it.
@@ -86,6 +88,8 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(header["frames"] in ("pandas", "polars"), "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
+    if "row_digests" in reader:
+        clf._digests = reader.bits("row_digests", (None, 1), 64)[:, 0]
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
     return clf, summary
 

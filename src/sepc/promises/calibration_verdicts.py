@@ -71,6 +71,17 @@ class CalibrationVerdicts(NamedTuple):
         keys = list(dict.fromkeys(known.tolist()))
         return cls([str(key) for key in keys], keys, predicted, labels, trust, wrong, eligible, main_region, key)
 
+    def taken(self, rows: IntArray) -> "CalibrationVerdicts":
+        """Return the verdicts on some of the records."""
+        return self._replace(
+            label=self.label[rows],
+            truth=[self.truth[row] for row in rows.tolist()],
+            trust=self.trust[rows],
+            wrong=self.wrong[rows],
+            eligible=self.eligible[rows],
+            main_region=None if self.main_region is None else self.main_region[rows],
+        )
+
     def costs(self, matrix: FloatArray) -> FloatArray:
         """Return the cost of each prediction, shape (n,)."""
         number = {label: k for k, label in enumerate(self.keys)}

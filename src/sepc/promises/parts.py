@@ -14,7 +14,7 @@ selected subset of each.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
-from sepc.common.typing import BoolArray
+from sepc.common.typing import BoolArray, IntArray
 
 ALL, LABEL, REGION, GROUP, GROUPS = "all", "label", "region", "group", "groups"
 EVERYTHING = "all labels"
@@ -52,6 +52,8 @@ class Groups:
     @classmethod
     def of(cls, groups: Any, n: int) -> "Groups":
         """Return the groups of n records, checked: a group for each, or a table of yes and no."""
+        if isinstance(groups, cls):
+            return groups
         columns = [str(name) for name in groups.columns] if hasattr(groups, "columns") else None
         values = np.asarray(_as_array(groups) if isinstance(groups, list | tuple) else groups)
         if values.ndim not in (1, 2) or len(values) != n:
@@ -69,6 +71,10 @@ class Groups:
         kinds, back = np.unique(self.values, axis=0, return_inverse=True)
         named = [self._name(row) for row in kinds]
         return np.asarray(np.array(named, dtype=object)[back.ravel()])
+
+    def taken(self, rows: IntArray) -> "Groups":
+        """Return the groups of some of the records."""
+        return replace(self, values=self.values[rows])
 
     def members(self) -> dict[str, list[str]]:
         """Return the groups of each combination that occurs."""

@@ -1,7 +1,6 @@
 """Requests for a promise: its parts, and the limit of each."""
 
 from collections.abc import Mapping, Sequence
-from reprlib import repr as repr_in_short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,8 +108,6 @@ def _parts_and_limits(
         return parts, [limits.criterion(limit, label) for limit, label in named]
     if isinstance(by, str) and by == REGION:
         return _by_region(clf, cal, limits, confidence)
-    if isinstance(by, str) or not hasattr(by, "__len__"):
-        raise InputError("promise-by", by=repr_in_short(by))
     groups = Groups.of(by, len(cal.trust))
     names = groups.names()
     if any(name is None for name in names.tolist()):

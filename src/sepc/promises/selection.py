@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from reprlib import repr as repr_in_short
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from sepc.common.text import many, percent
 from sepc.common.validation import require_share
 from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
 from sepc.promises.criteria import CostLimit, Criterion, equal_share, shared_risks
+from sepc.promises.parts import LABEL, REGION, Groups
 from sepc.promises.promise_request import promise_request
+from sepc.promises.repeated_records import independent_records
 from sepc.promises.safe_thresholds import SafeThreshold
 from sepc.promises.trust_threshold import (
     PROMISED,
@@ -50,7 +53,9 @@ def select_min_trust(
         Fitted, with `predict` and `trust_score`. If it has `assess` too, strange and contested records are refused
         at any trust; else ``trust >= min_trust`` accepts.
     X_cal : array-like of shape (n, n_features)
-        Calibration records that were not used in training, drawn independently from the population in use.
+        Calibration records that were not used in training, drawn independently from the population in use. Training
+        records are refused, and copies of a record count once, where a column has so many values that equal records
+        are no coincidence; `note` says what was done.
     y_cal : array-like of shape (n,)
         Their labels.
     max_error : float or dict, default=0.05
@@ -105,6 +110,9 @@ def select_min_trust(
         require_share(max_error, "max_error", 0.05)
     if max_cost is not None and max_error != 0.05:
         raise InputError("max-error-and-max-cost", max_error=max_error, max_cost=max_cost)
+    groups = _groups(by, len(cal.trust))
+    rows, repeated = independent_records(clf, X_cal, cal.truth, None if groups is None else groups.names().tolist())
+    cal, by = cal.taken(rows), by if groups is None else groups.taken(rows)
     request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs, unknown_labels)
     records, parts = request.records(cal, by), request.parts
     prior = getattr(getattr(model_of(clf), "policy", None), "prior", None)
@@ -115,6 +123,7 @@ def select_min_trust(
         "made_on": date.today().isoformat(),
         "key": cal.key,
         "stated": stated_of(clf),
+        "note": repeated,
     }
     if by is not None:
         found = part_promises(records, parts.names, request.criteria, float(confidence))
@@ -126,6 +135,15 @@ def select_min_trust(
         (one,) = part_promises(records, parts.names, request.criteria, float(confidence))
         one = replace(one, message=f"{one.message}, with a confidence of {percent(confidence)}")
     return replace(one, part="", coverage=one.n_accepted / len(cal.trust), **stated)
+
+
+def _groups(by: Any, n: int) -> Groups | None:
+    """Return the groups of n records; None where the parts are none, labels or regions."""
+    if by is None or (isinstance(by, str) and by in (LABEL, REGION)):
+        return None
+    if isinstance(by, str) or not hasattr(by, "__len__"):
+        raise InputError("promise-by", by=repr_in_short(by))
+    return Groups.of(by, n)
 
 
 def _error_promise(records: PartRecords, criterion: Criterion, confidence: float, has_prior: bool) -> TrustThreshold:

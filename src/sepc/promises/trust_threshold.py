@@ -86,6 +86,8 @@ class TrustThreshold(Promise):
         Names of groups that may overlap.
     costs : tuple of tuple of float, or None
         ``costs[true][given]``, in the order of the classes, where costs are bounded.
+    note : str
+        Calibration records that equal others or training records, in a sentence; empty where none do.
     group_column : str
         The column of a table that the groups were taken from, by the command line; empty elsewhere.
 
@@ -123,6 +125,7 @@ class TrustThreshold(Promise):
     columns: tuple[str, ...] = ()
     costs: tuple[tuple[float, ...], ...] | None = None
     group_column: str = ""
+    note: str = ""
 
     @classmethod
     def of_parts(cls, parts: "dict[Any, TrustThreshold]", *, by: str, n_calibration: int, **others: Any) -> Self:
@@ -173,7 +176,7 @@ class TrustThreshold(Promise):
     @property
     def is_kept(self) -> bool:
         """Whether anything is promised."""
-        return any(one.status == PROMISED for one in self.thresholds)
+        return any(one.min_trust < np.inf for one in self.thresholds)
 
     @property
     def bounds(self) -> str:
@@ -308,10 +311,11 @@ class TrustThreshold(Promise):
         return [f"{part.part}: {part.message}" for part in self.parts.values()]
 
     def __repr__(self) -> str:
+        note = [self.note] if self.note else []
         if self.parts:
-            return "\n  ".join([f"TrustThreshold {self.message}:", *self.lines()])
+            return "\n  ".join([f"TrustThreshold {self.message}:", *self.lines(), *note])
         counts = f"{self.n_accepted} of {self.n_calibration} accepted, {self.n_errors} wrong"
-        return f"TrustThreshold(min_trust={self.min_trust}, {counts}: {self.message})"
+        return f"TrustThreshold(min_trust={self.min_trust}, {counts}: {' '.join([self.message, *note])})"
 
     def _repr_html_(self) -> str:
         if not self.parts:

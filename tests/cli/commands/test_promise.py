@@ -231,10 +231,24 @@ class TestPromise:
         assert do("predict by.sepc new.csv -o out.csv") == 0
         assert {row["accepted"] for row in read("out.csv")} == {"false"}
 
-    def test_rows_that_the_model_knows_are_told(self, capsys):
-        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
-        assert do("promise plain.sepc fit.csv --target y") == 0
-        assert said(capsys.readouterr().err)["promised-on-learned"].n == 700
+    def test_rows_that_the_model_has_learned_from_are_refused_with_or_without_its_records(self, patients, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc --no-training-rows") == 0
+        assert do("promise plain.sepc fit.csv --target y -o m.sepc") == 1
+        assert not Path("m.sepc").exists()
+        pd.concat([patients[700:800], patients[:2]]).to_csv("some.csv", index=False)
+        capsys.readouterr()
+        assert do("promise plain.sepc some.csv --target y -o m.sepc") == 1
+        told = capsys.readouterr().err
+        assert all(text in told for text in ("some.csv", "2 of the 102 ", "(101, 102)"))
+
+    def test_rows_kept_back_that_differ_in_a_column_that_is_no_feature_are_left_out(self, patients, capsys):
+        twice = pd.concat([patients[:400], patients[:400]]).assign(name=[f"patient {i}" for i in range(800)])
+        twice.to_csv("twice.csv", index=False)
+        assert do("fit twice.csv --target y --drop site -o m.sepc --max-error 0.2") == 0  # the names are no feature
+        shown = said(capsys.readouterr().err)
+        promise = sepc.load("m.sepc").promise
+        assert 2 * promise.n_calibration == 240 - shown["learned-left-out"].n  # both of a pair, which count once
+        assert promise.is_kept
 
     @pytest.mark.slow
     @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from sepc.cli.console import (
 )
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
+from sepc.cli.model_inputs import learned_from
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
@@ -113,7 +114,16 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     made_from = printed("rows-kept-back", n=len(cal.labels), name=cal.name)
     by = None if options.by == ALL else options.by
     # New rows, too, can have a label of which no row was left to learn from.
-    promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
+    terms = {"max_error": options.max_error, "unknown_labels": "wrong"}
+    try:
+        promise = make_promise(model, cal, made_from, by, confidence, **terms)
+    except InputError as error:
+        if error.code != "calibration-rows-learned":
+            raise
+        # Equal in what the model reads of them: rows that differ elsewhere may have come apart.
+        others = cal.rows(~learned_from(model, model["columns"].transform(cal.table)))
+        note("learned-left-out", n=len(cal.labels) - len(others.labels))
+        promise = make_promise(model, others, made_from, by, confidence, **terms)
     model.sign(promise)
     if not promise.is_kept:
         note_no_promise(model, promise, max_error=options.max_error)

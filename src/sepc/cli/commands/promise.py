@@ -5,19 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from sepc.cli.console import UsageError, note, say, show, show_json
+from sepc.cli.console import UsageError, note, note_text, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import learned_from, read_labelled_for, read_model, with_policy
+from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import shortened
 from sepc.persist import save
 from sepc.promises import TrustThreshold, preview_promise, select_min_trust
 from sepc.promises.parts import ALL, LABEL, REGION
-from sepc.tables import TablePipeline
 
 PARTS = (ALL, LABEL, REGION)  # values of --by that are no column
 
@@ -31,7 +28,6 @@ def run(options: Namespace) -> None:
     data = read_labelled_for(model, options, group_column(by))
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
-    _note_learned(model, data)
     made_from = printed("rows-of", n=len(data.labels), name=data.name)
     promise = make_promise(model, data, made_from, by, confidence, **limit)
     if options.output is not None:
@@ -73,14 +69,6 @@ def _limit(options: Namespace, before: Any) -> dict[str, Any]:
     return {"max_cost": limits.pop(), "costs": None if options.costs else before.costs}
 
 
-def _note_learned(model: Any, data: LabelledTable) -> None:
-    features = model["columns"].transform(data.table) if isinstance(model, TablePipeline) else data.table.to_pandas()
-    known = learned_from(model, features)
-    if known is not None and known.any():
-        rows = (np.flatnonzero(known) + 1).tolist()
-        note("promised-on-learned", n=len(rows), rows=shortened(rows, 10))
-
-
 def group_column(by: str | None) -> str | None:
     """Return the column that ``--by`` names; None if it names none."""
     return None if by is None or by in PARTS else by
@@ -103,7 +91,16 @@ def make_promise(
     if groups is not None and None in (values := groups.tolist()):
         raise InputError("by-column-gap", name=data.name, column=by, row=values.index(None) + 1)
     parts = by if groups is None else groups
-    found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
+    try:
+        found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
+    except InputError as error:
+        if error.code != "calibration-records-learned":
+            raise
+        rows = shortened([row + 1 for row in error.fields["rows"]], 10)
+        n, n_rows = error.fields["n"], error.fields["n_records"]
+        raise InputError("calibration-rows-learned", name=data.name, n=n, n_rows=n_rows, rows=rows) from error
+    if found.note:
+        note_text(f"of the calibration rows: {found.note}")
     return replace(found, made_from=made_from, group_column=found.group_column if groups is None else str(by))
 
 
