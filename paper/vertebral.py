@@ -239,7 +239,7 @@ EXPERIMENT = Experiment(
                 f"Of them {in_words(spread(values['again.right']).median, 'count')} of "
                 f"{in_words(spread(values['worst.missed']).median, 'count')} are right afterwards (medians)."
             ),
-            reason="They get a place among other Normal points; fewer than 7, as in most runs, cannot make an ellipsoid "
+            reason="They get a place among other Normal points; fewer than 7, as in most runs, make no ellipsoid "
             "of 6 features.",
         ),
     ),
