@@ -53,3 +53,14 @@ def test_noise_is_added_to_the_training_rows_alone_unless_the_form_says_so():
 def test_wrong_labels_of_the_minority_have_a_low_trust_in_their_true_label(values):
     assert values["minority.wrong_low"] >= 0.95
     assert values["majority.wrong_low"] < 0.9
+
+
+def test_a_tree_splits_capital_gain_above_77_and_what_is_above_is_a_leaf(values):
+    assert (values["root.gain"], values["root.above"], values["root.leaf"]) == (1, 77, 1)
+    assert values["facts.gain"] == 117
+
+
+def test_a_larger_n_imp_brings_training_and_test_rows_nearer_to_each_other(values):
+    gaps = [values[f"limit_{n_imp}.gap"] for n_imp in (10, 20, 40)]
+    assert gaps == sorted(gaps, reverse=True)
+    assert values["limits.gap"] == pytest.approx(gaps[0] - gaps[-1])
