@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import multivariate_normal
+from sklearn.svm import NuSVC
 
 from paper.experiment import Column, Experiment, Row, Table
 from paper.figures import ellipse, legend, panels, scatter
@@ -68,7 +69,16 @@ def _printed_split(A: FloatArray, B: FloatArray) -> FloatArray:
 
 def _measure(seed: int) -> dict[str, float]:
     """Return all cases of one seed."""
-    return _of_strips(seed) | _of_hulls(seed) | _of_ellipsoids(seed) | _of_overlap(seed) | _of_trust() | _of_loop(seed)
+    return {
+        **_of_strips(seed),
+        **_of_hulls(seed),
+        **_of_dual(seed),
+        **_of_ellipsoids(seed),
+        **_of_overlap(seed),
+        **_of_trust(),
+        **_of_balance(seed),
+        **_of_loop(seed),
+    }
 
 
 def _of_strips(seed: int) -> dict[str, float]:
@@ -93,6 +103,20 @@ def _of_hulls(seed: int) -> dict[str, float]:
         "hulls.smaller": np.abs(unequal.d - B[:30].mean(axis=0)).max(),
         "hulls.larger": np.abs(unequal.c - A.mean(axis=0)).max(),
     }
+
+
+def _of_dual(seed: int) -> dict[str, float]:
+    """Return the cosine between the normals of the reduced hulls and of the nu-SVM that is their dual."""
+    rng = np.random.default_rng(seed)
+    A, B = rng.standard_normal((60, 3)), rng.standard_normal((40, 3)) + 1.0
+    found = {}
+    for key, k in (("least", 40), ("less", 32)):
+        normal = nearest_points(A, B, cap=1.0 / k).normal
+        # Slightly below the largest nu that is feasible.
+        model = NuSVC(nu=2.0 * k / 100.0 * (1.0 - 1e-9), kernel="linear", tol=1e-6, max_iter=100_000)
+        w = model.fit(np.vstack([A, B]), np.repeat([1, 0], [60, 40])).coef_[0]
+        found[f"dual.{key}"] = w @ normal / (np.linalg.norm(w) * np.linalg.norm(normal))
+    return found
 
 
 def _of_ellipsoids(seed: int) -> dict[str, float]:
@@ -154,6 +178,18 @@ def _of_trust() -> dict[str, float]:
         for key, (own, other, n_own, n_other) in cases.items()
     }
     return found | {"trust.loss": found["trust.balanced"] - found["trust.minority"]}
+
+
+def _of_balance(seed: int) -> dict[str, float]:
+    """Return how far the trust formula is from its approximation for sets of one size, for all counts there can be."""
+    size = int(np.random.default_rng(seed).integers(50, 501))
+    own, other = np.meshgrid(np.arange(size + 1), np.arange(size + 1))
+    exact, approximate = trust_of(own, other, size, size), 1.0 / (1.0 + other / (own + 1.0))
+    return {
+        "balance.size": size,
+        "balance.difference": np.abs(exact - approximate).max(),
+        "balance.few": exact[other <= 0.01 * (own + 1)].min(),
+    }
 
 
 def _of_loop(seed: int) -> dict[str, float]:
@@ -300,6 +336,14 @@ EXPERIMENT = Experiment(
             ),
         ),
         Statement(
+            "The nearest points of reduced hulls are the dual of the SVM, and akin to the nu-SVM.",
+            "dual",
+            tuple(
+                Expectation(f"dual.{key}", f"cosine between the two normals, {text}", "number", 0.99999, inf)
+                for key, text in (("least", "D = 1/K, K all of the smaller set"), ("less", "K four fifths of it"))
+            ),
+        ),
+        Statement(
             "An ellipsoid of n features needs more than n points.",
             "more than n",
             (
@@ -369,6 +413,14 @@ EXPERIMENT = Experiment(
             example=_HALFWAY,
         ),
         Statement(
+            "Balanced sets: the trust is about 1 / (1 + n_imp / (n + 1)), close to 1 if n_imp is far below n + 1.",
+            "about",
+            (
+                Expectation("balance.difference", "largest difference, for all counts", "share", 0.0, 0.01),
+                Expectation("balance.few", "least trust where n_imp is a hundredth of n + 1", "share", 0.95, 1.0),
+            ),
+        ),
+        Statement(
             "Imbalance: a label of the minority still gets a high trust where its ellipsoid is nearly pure.",
             "about 1",
             (
@@ -407,6 +459,11 @@ EXPERIMENT = Experiment(
                 Column("smaller", "the smaller set", "number"),
                 Column("larger", "the larger set", "number"),
             ),
+        ),
+        Table(
+            "Normals of reduced hulls and of the nu-SVM with nu = 2 K / (N + M)",
+            (Row("dual", "60 and 40 points"),),
+            (Column("least", "cosine, K = 40", "number"), Column("less", "K = 32", "number")),
         ),
         Table(
             "Ellipsoids of few points, 6 features",
@@ -468,6 +525,15 @@ EXPERIMENT = Experiment(
                 Column("pure", "10 against 0, at 1:100", "share"),
                 Column("equal", "10 against 10, at 438:204", "share"),
                 Column("loss", "first less second", "share"),
+            ),
+        ),
+        Table(
+            "The approximation of the trust for balanced sets",
+            (Row("balance", "sets of one size, 50 to 500 points"),),
+            (
+                Column("size", "points of each", "count"),
+                Column("difference", "largest difference, for all counts", "share"),
+                Column("few", "least trust, impurities a hundredth", "share"),
             ),
         ),
     ),

@@ -73,6 +73,14 @@ READINGS = {
 MAIN = READINGS["main"]
 
 
+class _GrownSettings(FitSettings):
+    """The same, but a point outside of all ellipsoids is decided by what the nearest one holds once it is grown."""
+
+    @property
+    def grows(self) -> bool:
+        return True
+
+
 class PaperClassifier(SEPClassifier):
     """The classifier in the paper's form: its trust, its `n_imp`, features as they are, and a reading of its algorithm.
 
@@ -83,6 +91,9 @@ class PaperClassifier(SEPClassifier):
     reading : str, default="main"
         One of `READINGS`.
     standardize : bool, default=False
+    grown : bool, default=False
+        Whether a point outside of all ellipsoids is decided by the counts of the nearest one after it is expanded to
+        the point, in place of those before.
 
     Examples
     --------
@@ -91,19 +102,17 @@ class PaperClassifier(SEPClassifier):
     ['a']
     """
 
-    def __init__(self, n_imp: int = 2, reading: str = "main", standardize: bool = False) -> None:
+    def __init__(self, n_imp: int = 2, reading: str = "main", standardize: bool = False, grown: bool = False) -> None:
         super().__init__(n_imp=n_imp, trust="paper", standardize=standardize)
         self.reading = reading
+        self.grown = grown
 
     def _settings(self) -> FitSettings:
         reading = READINGS[self.reading]
-        return (
-            super()
-            ._settings()
-            ._replace(
-                n_imp=reading.allowed(int(PAPERS_COUNT if self.n_imp is None else self.n_imp)),
-                partition_options=reading.options,
-            )
+        settings = super()._settings()
+        return (_GrownSettings(*settings) if self.grown else settings)._replace(
+            n_imp=reading.allowed(int(PAPERS_COUNT if self.n_imp is None else self.n_imp)),
+            partition_options=reading.options,
         )
 
 

@@ -36,14 +36,21 @@ ACCEPTANCE = Table(
 
 
 def classifier(form: str, n_imp: int) -> SEPClassifier:
-    """Return an unfitted classifier: in the paper's form, the same with scaled features, or the package's default.
+    """Return an unfitted classifier: in the paper's form, with scaled features, grown ellipsoids, or the default.
+
+    Parameters
+    ----------
+    form : {"paper", "scaled", "grown", "scaled_grown", "local"}
+    n_imp : int
 
     Examples
     --------
     >>> classifier("scaled", 2).standardize, classifier("local", 2).trust
     (True, 'local')
     """
-    return SEPClassifier(n_imp=n_imp) if form == "local" else PaperClassifier(n_imp, standardize=form == "scaled")
+    if form == "local":
+        return SEPClassifier(n_imp=n_imp)
+    return PaperClassifier(n_imp, standardize=form.startswith("scaled"), grown=form.endswith("grown"))
 
 
 def acceptance(

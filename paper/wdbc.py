@@ -20,7 +20,7 @@ from paper.shared_measures import (
     n_ellipsoids,
     trust_in,
 )
-from paper.statements import Expectation, Statement, Values, in_words, spread
+from paper.statements import Expectation, Statement, Values, in_words, spread, spread_in_words
 from sepc.common.typing import FloatArray
 from sepc.datasets import load_wdbc
 from sepc.estimators.classifier import SEPClassifier
@@ -33,10 +33,13 @@ _FORMS = {
     "own": ("paper", True, "the same, own label"),
     "standard": ("scaled", False, "`standardize=True`"),
     "standard_own": ("scaled", True, "the same, own label"),
+    "grown": ("grown", False, "features as they are, counts of the grown ellipsoid"),
+    "standard_grown": ("scaled_grown", False, "`standardize=True`, counts of the grown ellipsoid"),
 }
 _COLUMNS = (
     Column("n_benign", "ellipsoids, benign", "number"),
     Column("n_malignant", "ellipsoids, malignant", "number"),
+    Column("three", "splits with 3 and 3", "count"),
     Column("regions", "regions hit", "number"),
     Column("together", "regions hit by four splits together", "count"),
     Column("seventh", "splits with test points in malignant's first and second ellipsoid at once", "count"),
@@ -44,6 +47,7 @@ _COLUMNS = (
     Column("malignant_wrong", "malignant wrong, 4 splits", "count"),
     Column("benign_wrong", "benign wrong, 4 splits", "count"),
     Column("high_trust", "of the malignant wrong with high trust", "share"),
+    Column("trust", "median trust of the malignant wrong", "share"),
     Column("third", "of them in benign's third ellipsoid", "share"),
 )
 _MEANS = ("n_benign", "n_malignant", "regions", "accuracy")
@@ -107,15 +111,18 @@ def _of_split(
     label = by_the_letter(a) if own_label else a.label
     wrong = label != y_test
     missed = wrong & (y_test == "malignant")
+    region = np.array([name.lstrip("~") for name in a.region])
+    n_benign, n_malignant = (n_ellipsoids(clf.partitions_[0], side) for side in (0, 1))
     return {
-        "n_benign": n_ellipsoids(clf.partitions_[0], 0),
-        "n_malignant": n_ellipsoids(clf.partitions_[0], 1),
-        "regions": len(set(a.region.tolist())),
-        "seventh": "malignant#1&malignant#2" in a.region,
-        "hit": a.region,
+        "n_benign": n_benign,
+        "n_malignant": n_malignant,
+        "three": n_benign == n_malignant == 3,
+        "regions": len(set(region.tolist())),
+        "seventh": "malignant#1&malignant#2" in region,
+        "hit": region,
         "accuracy": mean(~wrong),
         "trust": trust_in(label, a, y)[missed],
-        "region": a.region[missed],
+        "region": region[missed],
         "benign_wrong": int((wrong & ~missed).sum()),
     }
 
@@ -126,9 +133,11 @@ def _summed(key: str, rows: list[dict[str, Any]]) -> dict[str, float]:
     found = means | {
         "together": len(set(hit.tolist())),
         "seventh": sum(row["seventh"] for row in rows),
+        "three": sum(row["three"] for row in rows),
         "malignant_wrong": len(trust),
         "benign_wrong": sum(row["benign_wrong"] for row in rows),
         "high_trust": mean(trust >= MIN_TRUST),
+        "trust": float(np.median(trust)) if len(trust) else float("nan"),
         "third": mean(np.array([name == "benign#3" for name in region])),
     }
     return {f"{key}.{name}": value for name, value in found.items()}
@@ -165,11 +174,30 @@ def _errors(key: str) -> tuple[Expectation, ...]:
 
 
 def _accuracies(values: Values) -> str:
-    """Say how the scale of the features changes the accuracy."""
-    raw, own, scaled, scaled_own = (in_words(spread(values[f"{key}.accuracy"]).median, "share") for key in _FORMS)
+    """Say how the scale of the features changes the accuracy, and who is wrong by counts of grown ellipsoids."""
+    raw, own, scaled, scaled_own = (
+        in_words(spread(values[f"{key}.accuracy"]).median, "share")
+        for key in ("raw", "own", "standard", "standard_own")
+    )
+    grown, scaled_grown = (
+        f"{spread_in_words(values[f'{key}.malignant_wrong'], 'count')} malignant and "
+        f"{spread_in_words(values[f'{key}.benign_wrong'], 'count')} benign ones are wrong, "
+        f"{spread_in_words(values[f'{key}.high_trust'], 'share')} of the malignant with high trust"
+        for key in ("grown", "standard_grown")
+    )
     return (
         f"10 of 228 are an accuracy of 95.6 %; here it is {raw} ({own} with each ellipsoid's own label), with "
-        f"standardised features {scaled} ({scaled_own})."
+        f"standardised features {scaled} ({scaled_own}). Where a point outside of all is counted in the grown "
+        f"ellipsoid, {grown}; with standardised features {scaled_grown}."
+    )
+
+
+def _how_often(values: Values) -> str:
+    """Say in how many splits both labels have three ellipsoids."""
+    three = values["raw.three"]
+    return (
+        f"3 and 3 in {sum(three):.0f} of {_N_SPLITS * len(three)} splits; in all four of a run in "
+        f"{three.count(_N_SPLITS)} of {len(three)} runs."
     )
 
 
@@ -219,6 +247,7 @@ EXPERIMENT = Experiment(
                 ),
                 *_three_each(),
             ),
+            _how_often,
             reason="3 and 3 in most single splits; all four splits of a run agree on it less often.",
         ),
         Statement(
@@ -245,7 +274,7 @@ EXPERIMENT = Experiment(
             tuple(_errors(key) for key in _FORMS if key != "raw"),
             _accuracies,
             reason="About as many points are wrong, but most are benign ones that are outside of all ellipsoids and "
-            "nearest to a malignant one.",
+            "nearest to a malignant one. Counts of the grown ellipsoid make most of them malignant, with low trust.",
         ),
         Statement(
             "They lie in benign's third ellipsoid and are wrong with high trust.",
@@ -266,11 +295,13 @@ EXPERIMENT = Experiment(
     ),
     tables=(
         Table(
-            "Features as they are and standardised, labels by counts and each ellipsoid's own",
+            "Features as they are and standardised; labels by counts, by each ellipsoid's own, by counts of grown ones",
             tuple(Row(key, text) for key, (_, _, text) in _FORMS.items()),
             _COLUMNS,
             "Ellipsoids, regions and accuracy: mean of the four splits of a run. Own label: a point in (or next to) "
-            "one ellipsoid alone gets the label of that ellipsoid, even where the other label outnumbers it there.",
+            "one ellipsoid alone gets the label of that ellipsoid, even where the other label outnumbers it there. "
+            "Counts of the grown ellipsoid: a point outside of all is decided by what the nearest holds once it is "
+            "expanded to the point.",
         ),
         _BY_READING,
         Table(

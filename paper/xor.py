@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from paper.experiment import Column, Experiment, Row, Table
 from paper.figures import panels
-from paper.shared_measures import classifier
+from paper.shared_measures import beyond, classifier
 from paper.statements import Expectation, Statement, Values
 from sepc.common.typing import FloatArray
 from sepc.datasets import make_xor
+from sepc.geometry.hulls import nearest_points
 from sepc.geometry.separation import separate
 from sepc.plot import PartitionDisplay
 
@@ -27,6 +28,25 @@ _COLUMNS = (
     Column("right", "of the four points right", "count"),
     Column("trust", "smallest trust", "share"),
 )
+_RELAXED = Table(
+    "Algorithm 2 on the four points, as if line 7 of Algorithm 1 let it run",
+    (Row("relaxed", "the four points"),),
+    (
+        Column("meet", "reduced hulls meet", "yes"),
+        Column("taken", "points that lines 13 and 14 take, as printed", "count"),
+    ),
+)
+_TAKEN = """\
+>>> from paper.shared_measures import beyond
+>>> from sepc.datasets import make_xor
+>>> from sepc.geometry import nearest_points
+>>> data = make_xor()
+>>> A, B = (data.X[data.y == label] for label in "01")
+>>> nearest_points(A, B).normal.tolist()
+[0.0, 0.0]
+>>> [taken.tolist() for taken in beyond(A, B)]
+[[True, True], [True, True]]
+"""
 
 
 def with_neighbours(seed: int) -> tuple[FloatArray, NDArray[Any]]:
@@ -64,7 +84,9 @@ def _measure(seed: int) -> dict[str, float]:
             f"{key}.right": int((a.label == data.y).sum()),
             f"{key}.trust": a.trust.min(),
         }
-    return found
+    A, B = (data.X[data.y == label] for label in data.counts)
+    taken = sum(map(np.count_nonzero, beyond(A, B)))
+    return found | {"relaxed.meet": nearest_points(A, B).meet, "relaxed.taken": taken}
 
 
 def _draw(values: Values) -> Any:  # noqa: ARG001
@@ -93,6 +115,19 @@ EXPERIMENT = Experiment(
             ),
         ),
         Statement(
+            "Even if line 7 is relaxed, no hulls that are apart can be found: empty sets are left, and line 27 finds "
+            "the same two ellipsoids.",
+            "they meet; 0 points",
+            (
+                Expectation("relaxed.meet", "reduced hulls meet", "yes", 1, 1),
+                Expectation("relaxed.taken", "points taken", "count", 0, 0),
+                Expectation("plain.n", "ellipsoids", "count", 2, 2),
+            ),
+            reason="The hulls do meet, but then w = 0, and lines 13 and 14 as printed take all points, for 0 >= 0. "
+            "The two ellipsoids are the same.",
+            example=_TAKEN,
+        ),
+        Statement(
             "They are flat: no solver may be able to find them, so one more point is added to each label.",
             "a radius of 0",
             (Expectation("plain.flatness", "shorter over longer radius", "number", 0, 1e-5),),
@@ -106,7 +141,7 @@ EXPERIMENT = Experiment(
             ),
         ),
     ),
-    tables=(Table("Measured", _ROWS, _COLUMNS),),
+    tables=(Table("Measured", _ROWS, _COLUMNS), _RELAXED),
     measure=_measure,
     draw=_draw,
     caption="The two ellipsoids of the four points alone, and with the paper's added points. Seed 0.",

@@ -98,8 +98,10 @@ def test_the_adult_stratum_gives_the_numbers_that_were_found_for_it(runs):
     require_data("adult_stratum")
     measures = ("n_majority", "n_minority", "regions", "accuracy", "inside")
     majority, minority, regions, accuracy, inside = medians(
-        of_form(adult_stratum, "noise"), *(f"noise.{name}" for name in measures)
+        of_form(adult_stratum, "everywhere"), *(f"everywhere.{name}" for name in measures)
     )
+    (fewer,) = medians(of_form(adult_stratum, "noise"), "noise.regions")
+    assert 35 <= fewer <= 45
     assert 15 <= majority <= 18
     assert 15 <= minority <= 18
     assert 55 <= regions <= 63
