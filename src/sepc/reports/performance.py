@@ -6,8 +6,10 @@ import numpy as np
 
 from sepc import metrics
 from sepc.common.intervals import exact_interval
+from sepc.common.typing import FloatArray
 from sepc.model.acceptance import REFUSALS
 from sepc.model.assessment import OF_GAPS, REASONS
+from sepc.plot.label_curves import MOST_CURVES, Outcome, precision_recall, roc
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.label_results import LabelResults
 from sepc.reports.report_tables import table
@@ -16,6 +18,7 @@ from sepc.reports.subject import Subject
 
 # The default of `expected_calibration_error`.
 N_BINS = 15
+_MOST_POINTS = 500
 THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
@@ -47,6 +50,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "reliability": _reliability(subject),
         "bands": trust_bands(subject),
         "curve": _curve(subject),
+        "label_curves": _label_curves(subject, by_label),
     }
 
 
@@ -119,7 +123,7 @@ def _classes(subject: Subject, by_label: LabelResults) -> dict[str, Any]:
         true = subject.truth == code
         rows.append(
             [
-                *(one.label, one.n_records, one.recall, one.precision, one.auc, one.average_precision),
+                *(one.label, one.n_records, one.recall, one.precision, one.auc),
                 _share(by_label.accepted, true),
                 _share(subject.right, true & by_label.accepted),
                 _mean(subject.trust, true),
@@ -132,7 +136,6 @@ def _classes(subject: Subject, by_label: LabelResults) -> dict[str, Any]:
         ("recall", "recall", "share"),
         ("precision", "precision", "share"),
         ("auc", "AUC", "number"),
-        ("average_precision", "average precision", "number"),
         ("coverage", "accepted", "share"),
         ("accuracy", "right among accepted", "share"),
         ("trust", "mean trust", "share"),
@@ -186,9 +189,36 @@ def _curve(subject: Subject) -> dict[str, list[float]]:
     outcome = (values[can_be] for values in (subject.truth, subject.predicted, subject.trust))
     coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
     coverage = coverage * (np.count_nonzero(can_be) / len(can_be))
-    # 500 points are enough for a picture.
-    some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), 500)).round().astype(int))
-    return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
+    return _thinned(coverage=coverage, risk=risk, threshold=threshold)
+
+
+def _label_curves(subject: Subject, by_label: LabelResults) -> list[dict[str, Any]]:
+    """Return the ROC and the precision-recall curve of some labels, and where their accepted labels are."""
+    outcome = Outcome(subject.truth, subject.predicted, subject.proba, by_label.accepted)
+    found = []
+    for k in outcome.shown(MOST_CURVES):
+        of_roc, of_recall = roc("", subject.labels[k], k, outcome), precision_recall("", subject.labels[k], k, outcome)
+        accepted = None if of_roc.accepted is None else of_roc.accepted.to_dict()
+        found.append(
+            {
+                "label": subject.labels[k],
+                "number": k,
+                "share": of_roc.share,
+                "auc": of_roc.area,
+                "average_precision": of_recall.area,
+                "accepted": accepted,
+                "roc": _thinned(false_positive_rate=of_roc.x, recall=of_roc.y),
+                "precision_recall": _thinned(recall=of_recall.x, precision=of_recall.y),
+            }
+        )
+    return found
+
+
+def _thinned(**columns: FloatArray) -> dict[str, list[float]]:
+    """Return columns of a curve with few enough points for a picture."""
+    n = len(next(iter(columns.values())))
+    some = np.unique(np.linspace(0, n - 1, min(n, _MOST_POINTS)).round().astype(int))
+    return {name: values[some].tolist() for name, values in columns.items()}
 
 
 def _brier(subject: Subject) -> float:
