@@ -3,8 +3,8 @@ A rare label: what an accuracy hides
 ====================================
 
 Four records in a hundred are *good*. A classifier that never says *good* is right on 96 of 100. What does
-:class:`~sepc.SEPClassifier` find of the rare label, and what of that can be accepted? The table has recall, precision and
-accepted labels of each label; the pictures show all thresholds of its probability, with a mark where the accepted
+:class:`~sepc.SEPClassifier` find of the rare label, and what of that can be accepted? The table has recall, precision
+and accepted labels of each label; the pictures show all thresholds of its probability, with a mark where the accepted
 labels are.
 """
 
@@ -48,8 +48,9 @@ pd.DataFrame(found).set_index("label").round(3)
 # %%
 # All thresholds
 # --------------
-# By default both displays show the rarer one of two labels. The mark is not for the threshold of 0.5 by which labels are
-# given, but for the labels that are accepted: those with a trust of 0.95, unless the record is strange or contested.
+# By default both displays show the rarer one of two labels. The mark is not for the threshold of 0.5 by which labels
+# are given, but for the labels that are accepted: those with a trust of 0.95, unless the record is strange or
+# contested.
 
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 kinds = (RocDisplay, PrecisionRecallDisplay)
