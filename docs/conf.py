@@ -28,6 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "measured",
+    "not_found",
     "plain_sources",
 ]
 exclude_patterns = ["_build", "gallery/**/GALLERY_HEADER.rst", "reproduction/index.html"]
@@ -92,6 +93,7 @@ html_title = "sepc"
 html_baseurl = site_address()
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "../src/sepc/reports/templates/icon.svg"  # that of a report
 html_copy_source = False  # plain sources stand beside the pages
 html_show_sourcelink = False
 html_show_sphinx = False

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import make_scorer
+from sklearn.metrics import average_precision_score, make_scorer, precision_recall_fscore_support, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from strategies import examples, orders, weights
 
@@ -19,6 +19,7 @@ from sepc.metrics import (
     accuracy_at_coverage,
     augrc,
     aurc,
+    class_report,
     coverage_at_risk,
     e_aurc,
     expected_calibration_error,
@@ -377,3 +378,54 @@ def test_many_rows_keep_their_digits():
     assert n**2 * aurc(*rows) == pytest.approx(1, rel=1e-9)
     assert n**2 * e_aurc(*rows) == pytest.approx(0, abs=1e-9)
     assert n**2 * augrc(*rows) == pytest.approx(1, rel=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.booleans(), st.integers(0, 9)), min_size=1))
+@examples(60)
+def test_results_of_classes_are_those_of_scikit_learn(rows):
+    truth, given, accepted, level = np.array(rows).T
+    accepted = accepted.astype(bool)
+    proba = np.column_stack([level, 9 - level, level**2]) / 100.0
+    found = class_report(NAMES[truth], NAMES[given], proba, labels=NAMES, accepted=accepted)
+    precision, recall, _, n = precision_recall_fscore_support(truth, given, labels=[0, 1, 2], zero_division=np.nan)
+    assert [one.label for one in found] == NAMES.tolist()
+    assert np.array([one.recall for one in found], float) == pytest.approx(recall, nan_ok=True)
+    assert np.array([one.precision for one in found], float) == pytest.approx(precision, nan_ok=True)
+    assert [one.n_records for one in found] == n.tolist()
+    for k, one in enumerate(found):
+        is_k = truth == k
+        assert one.n_given == (given == k).sum()
+        assert (one.n_accepted, one.n_accepted_right) == ((accepted & (given == k)).sum(), one_right(k, rows))
+        if 0 < n[k] < len(truth):
+            assert one.auc == pytest.approx(roc_auc_score(is_k, proba[:, k]))
+            assert one.average_precision == pytest.approx(average_precision_score(is_k, proba[:, k]))
+        else:
+            assert one.auc is one.average_precision is None
+
+
+def one_right(k, rows):
+    return sum(true == given == k and accepted for true, given, accepted, _ in rows)
+
+
+def test_classes_without_a_probability_come_last():
+    found = class_report(["b", "z", "a"], ["b", "b", "b"], [[0.2], [0.7], [0.1]], labels=["b"])
+    assert [(one.label, one.n_records, one.n_given, one.auc) for one in found] == [
+        ("b", 1, 3, 0.5),
+        ("a", 1, 0, None),
+        ("z", 1, 0, None),
+    ]
+    assert found[0].n_accepted is None
+    assert class_report([1, 0], [1, 1])[0] == (0, 1, 0, 0, 0.0, None, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "refusal"),
+    [
+        ({"labels": [0, 0]}, raises("labels-duplicated", labels=[0, 0])),
+        ({"y_proba": np.full((4, 3), 0.3)}, raises("metric-shape", name="y_proba", expected=(4, 2))),
+        ({"accepted": [True]}, raises("metric-shape", name="accepted", expected=(4,))),
+    ],
+)
+def test_bad_input_of_a_class_report_is_named(kwargs, refusal):
+    with refusal:
+        class_report(Y, P, **kwargs)

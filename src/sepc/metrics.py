@@ -1,11 +1,13 @@
 """Metrics of selective classification: how well a confidence separates right labels from wrong ones.
 
 A selective classifier abstains below a threshold of its confidence. Coverage is the share of rows that it accepts,
-risk the share of wrong labels among them. The metrics are for the outputs of any classifier; all take them in two ways:
+risk the share of wrong labels among them. The metrics are for the outputs of any classifier, in two ways:
 
 - ``f(y_true, y_pred, confidence)``: predicted labels, and any score by which to rank them;
 - ``f(y_true, y_proba)``: probabilities; the label is the most probable one, the confidence its probability.
   This is what a scorer of scikit-learn passes, see `aurc`.
+
+`class_report` is apart: recall, precision and AUC of each class, beside the number of its labels that are accepted.
 
 Ties: rows of equal confidence can only be accepted together. Where a metric needs an order among them, it takes
 the mean over all orders; the order of the rows never matters.
@@ -27,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from sepc.common.errors import InputError
 from sepc.common.messages import message
@@ -382,6 +385,114 @@ def reliability_curve(
         return confidence_sums / weights, right_sums / weights, weights
 
 
+class ClassResult(NamedTuple):
+    """Results of one class; what has no records behind it is None.
+
+    Attributes
+    ----------
+    label : str or number
+    n_records, n_given, n_right : int
+        Rows with this true label, rows that got it, and rows of which both holds.
+    recall, precision : float or None
+        Shares of `n_right` in `n_records` and in `n_given`.
+    auc : float or None
+        Area under the ROC curve, this class against the rest by its probability: the chance that a row of the class
+        has the higher one of two rows, 0.5 for a probability that says nothing.
+    average_precision : float or None
+        Area under the precision-recall curve; a probability that says nothing has the share of the class.
+    n_accepted, n_accepted_right : int or None
+        Accepted labels of this class, and right ones among these.
+    """
+
+    label: Any
+    n_records: int
+    n_given: int
+    n_right: int
+    recall: float | None
+    precision: float | None
+    auc: float | None
+    average_precision: float | None
+    n_accepted: int | None
+    n_accepted_right: int | None
+
+
+def class_report(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    y_proba: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    accepted: ArrayLike | None = None,
+) -> tuple[ClassResult, ...]:
+    """Return the results of each class: an accuracy hides what becomes of a rare one.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted labels.
+    y_proba : array-like of shape (n, k), optional
+        Probabilities of the classes, with columns in the order of `labels`.
+    labels : array-like of shape (k,), optional
+        Classes, in the order of the results. By default the sorted ones of `y_true` and `y_pred`. True and predicted
+        labels that are none of them come after them, sorted; they have no probability.
+    accepted : array-like of bool, shape (n,), optional
+        Which predicted labels are accepted, as `Assessment.accepted` returns it.
+
+    Returns
+    -------
+    tuple of ClassResult
+        The mean of their recalls is the balanced accuracy.
+
+    Examples
+    --------
+    >>> truth, given, proba = ["good", "good", "bad"], ["good"] * 3, [[0.1, 0.9], [0.2, 0.8], [0.4, 0.6]]
+    >>> bad, good = class_report(truth, given, proba, labels=["bad", "good"])
+    >>> bad.n_records, bad.n_given, bad.recall, bad.precision, bad.auc
+    (1, 0, 0.0, None, 1.0)
+
+    As a table:
+
+    >>> import pandas as pd
+    >>> found = class_report([0, 0, 1, 1], [0, 0, 1, 0], accepted=[True, True, True, False])
+    >>> pd.DataFrame(found)[["recall", "n_accepted"]]
+       recall  n_accepted
+    0     1.0           2
+    1     0.5           1
+    """
+    truth = _as_labels(y_true, "y_true", np.size(y_true))
+    given = _as_labels(y_pred, "y_pred", len(truth), truth)
+    is_accepted = None if accepted is None else _as_numbers(accepted, "accepted", len(truth)).astype(bool)
+    found = np.unique(np.concatenate([truth, given]))
+    classes = found if labels is None else _as_labels(labels, "labels", np.size(labels), truth)
+    _require_each_once(classes)
+    proba = None if y_proba is None else _as_numbers(y_proba, "y_proba", len(truth), len(classes))
+    others = found[~np.isin(found, classes)].tolist()
+    results = []
+    for k, label in enumerate([*classes.tolist(), *others]):
+        column = None if proba is None or k >= len(classes) else proba[:, k]
+        results.append(_class_result(label, truth == label, given == label, column, is_accepted))
+    return tuple(results)
+
+
+def _class_result(
+    label: Any, true: BoolArray, given: BoolArray, proba: FloatArray | None, accepted: BoolArray | None
+) -> ClassResult:
+    n_records, n_given, n_right = (int(np.count_nonzero(flags)) for flags in (true, given, true & given))
+    ranked = proba is not None and 0 < n_records < len(true)
+    return ClassResult(
+        label=label,
+        n_records=n_records,
+        n_given=n_given,
+        n_right=n_right,
+        recall=n_right / n_records if n_records else None,
+        precision=n_right / n_given if n_given else None,
+        auc=float(roc_auc_score(true, proba)) if ranked else None,
+        average_precision=float(average_precision_score(true, proba)) if ranked else None,
+        n_accepted=None if accepted is None else int(np.count_nonzero(accepted & given)),
+        n_accepted_right=None if accepted is None else int(np.count_nonzero(accepted & given & true)),
+    )
+
+
 class _Outcomes(NamedTuple):
     """Errors, confidence and weight of the rows with a weight above 0."""
 
@@ -479,12 +590,16 @@ def _most_probable(
 
 def _as_classes(labels: ArrayLike, truth: NDArray[Any]) -> NDArray[Any]:
     classes = _as_labels(labels, "labels", np.size(labels), truth)
-    if len(np.unique(classes)) < len(classes):
-        raise InputError("labels-duplicated", labels=classes.tolist())
+    _require_each_once(classes)
     unknown = truth[~np.isin(truth, classes)]
     if len(unknown):
         raise InputError("label-not-among", label=unknown[0].item(), labels=classes[:10].tolist())
     return classes
+
+
+def _require_each_once(classes: NDArray[Any]) -> None:
+    if len(np.unique(classes)) < len(classes):
+        raise InputError("labels-duplicated", labels=classes.tolist())
 
 
 def _as_labels(values: ArrayLike, name: str, n: int, truth: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -21,16 +21,19 @@ from sepc.plot import (
     ExplanationDisplay,
     LandscapeDisplay,
     PartitionDisplay,
+    PrecisionRecallDisplay,
     RegionTrustDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
+    RocDisplay,
 )
 from sepc.plot.style import class_styles
 
 
 def every_display(clf, X, y, ax):
     """Yield a function for each display that draws it on what `ax` returns."""
-    for kind in (PartitionDisplay, RegionTrustDisplay, RiskCoverageDisplay, ReliabilityDisplay, ConfusionDisplay):
+    curves = (RiskCoverageDisplay, ReliabilityDisplay, RocDisplay, PrecisionRecallDisplay)
+    for kind in (PartitionDisplay, RegionTrustDisplay, *curves, ConfusionDisplay):
         yield lambda kind=kind: kind.from_estimator(clf, X, y, ax=ax())
     yield lambda: LandscapeDisplay.from_estimator(clf, ax=ax())
     yield lambda: ExplanationDisplay.from_estimator(clf, X[:1], ax=ax())
@@ -101,7 +104,7 @@ class TestAllDisplays:
         table_pipeline = make_table_pipeline().fit(X[::2], y[::2])
         models = [DummyClassifier(), LogisticRegression(max_iter=1000), SEPEnsembleClassifier(n_estimators=1)]
         for clf in [table_pipeline, *(model.fit(X[::2], y[::2]) for model in models)]:
-            for kind in (RiskCoverageDisplay, ReliabilityDisplay, ConfusionDisplay):
+            for kind in (RiskCoverageDisplay, ReliabilityDisplay, RocDisplay, PrecisionRecallDisplay, ConfusionDisplay):
                 assert len(kind.from_estimator(clf, X[1::2], y[1::2], ax=axes()).frame()) > 0
 
     @pytest.mark.slow

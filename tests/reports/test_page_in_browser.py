@@ -288,6 +288,26 @@ def test_nothing_scrolls_sideways_but_tables(watch, wdbc_file, hostile_file, vie
         assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
 
 
+def test_on_a_phone_tables_scroll_to_their_last_column_and_rows_keep_their_names(watch, wdbc_file, hostile_file):
+    scrolled = """(box) => {
+        const row = box.querySelector("tbody tr"), name = row.firstElementChild;
+        const hidden = () => row.lastElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right;
+        const before = hidden();
+        box.scrollLeft = 1e6;
+        const left = name.getBoundingClientRect().left - box.getBoundingClientRect().left;
+        return [before, hidden(), left, name.getBoundingClientRect().width];
+    }"""
+    for path in (wdbc_file, hostile_file):
+        page = watch(path, viewport=PHONE, is_mobile=True, has_touch=True).page
+        assert page.locator("table").count() == page.locator(".scroll table").count() > 10
+        found = [box.evaluate(scrolled) for box in page.locator(".scroll:has(tbody tr)").all()]
+        assert sum(before > 20 for before, *_ in found) > 5
+        for _, after, left, width in found:
+            assert after <= 1
+            assert 0 <= left <= 1
+            assert width < 0.5 * PHONE["width"]
+
+
 def test_many_classes_fit_on_a_phone(watch, tmp_path):
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X[:, ::8], y, train_size=200, test_size=200, random_state=0, stratify=y)
@@ -319,6 +339,15 @@ def test_text_can_be_read_by_weak_eyes(watch, wdbc_file, scheme):
         ink, paper = page.locator(selector).first.evaluate(background)
         low, high = sorted((_luminance(ink), _luminance(paper)))
         assert (high + 0.05) / (low + 0.05) >= 4.5, selector
+
+
+def test_the_page_has_an_icon_of_its_own(watch, wdbc_file):
+    watched = watch(wdbc_file)
+    icon = watched.page.locator('link[rel="icon"]').get_attribute("href")
+    loaded = "(src) => new Promise((f) => Object.assign(new Image(), { src, onload: (e) => f(e.target.width) }))"
+    size = watched.page.evaluate(loaded, icon)
+    assert size > 0
+    assert watched.troubles == []
 
 
 def test_light_and_dark_can_be_switched(watch, wdbc_file):

@@ -3,14 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, brier_score_loss, confusion_matrix
 
 from sepc import (
+    SEPClassifier,
     SEPEnsembleClassifier,
     metrics,
     report,
 )
 from sepc.model.acceptance import REFUSALS
+from sepc.plot import PrecisionRecallDisplay, RocDisplay
 
 
 @pytest.mark.slow
@@ -77,3 +80,40 @@ def test_a_report_on_records_that_are_all_refused(wdbc, wdbc_clf, form):
     told = report(wdbc_clf, 1000.0 * X_test, y_test, max_records=1)
     assert told.to_dict()["results"]["curve"] == {"coverage": [], "risk": [], "threshold": []}
     assert f"143 since {REFUSALS['strange']}" in getattr(told, form)()
+
+
+def test_curves_of_labels_are_those_of_the_displays(wdbc, wdbc_clf, wdbc_report):
+    _, X_test, _, y_test = wdbc
+    (told,) = wdbc_report.to_dict()["results"]["label_curves"]
+    (roc,) = RocDisplay.from_estimator(wdbc_clf, X_test, y_test, ax=Figure().subplots()).curves
+    (precise,) = PrecisionRecallDisplay.from_estimator(wdbc_clf, X_test, y_test, ax=Figure().subplots()).curves
+    assert (told["label"], told["auc"], told["average_precision"]) == ("malignant", roc.area, precise.area)
+    assert told["roc"] == {"false_positive_rate": roc.x.tolist(), "recall": roc.y.tolist()}
+    assert told["precision_recall"] == {"recall": precise.x.tolist(), "precision": precise.y.tolist()}
+    assert told["accepted"] == roc.accepted.to_dict()
+    assert wdbc_report.html().count('aria-label="ROC curves"') == 1
+
+
+def test_results_of_labels_are_those_of_class_report(wdbc, wdbc_clf, wdbc_report):
+    _, X_test, _, y_test = wdbc
+    a, proba = wdbc_clf.assess(X_test), wdbc_clf.predict_proba(X_test)
+    expected = metrics.class_report(y_test, a.label, proba, labels=wdbc_clf.classes_, accepted=a.accepted(0.95))
+    told = wdbc_report.to_dict()["results"]["classes"]
+    rows = [dict(zip([column["key"] for column in told["columns"]], row, strict=True)) for row in told["rows"]]
+    for row, one in zip(rows, expected, strict=True):
+        assert {name: row[name] for name in one._asdict() if name in row} == {
+            name: value for name, value in one._asdict().items() if name != "n_right" and name in row
+        }
+        assert {"recall", "precision", "auc", "n_accepted", "n_accepted_right"} <= set(row)
+
+
+def test_what_an_accuracy_hides_is_a_warning():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), np.where(np.arange(300) % 15 == 0, "bad", "good")
+    clf = SEPClassifier().fit(X[:200], y[:200])
+    told = report(clf, X[200:], y[200:], max_records=1)
+    first, second, *_ = told.to_dict()["warnings"]
+    assert first.startswith("The model is right on 94 of 100 records (94 %), no more than the 94 (94 %) that have")
+    assert second.startswith("The model never predicts bad: 6 of 100 records have it")
+    assert told.to_dict()["results"]["balanced_accuracy"] == 0.5
+    assert second[:60] in told.markdown()

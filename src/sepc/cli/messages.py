@@ -36,6 +36,8 @@ MESSAGES = {
     "baselines": "for comparison, the same rows: {baselines}",
     "baseline": "{name} on {right:of}",
     "rows-accepted": "with a trust of at least {min_trust:g}: {accepted:of} accepted, right on {right:of}",
+    "by-label": "by label; balanced accuracy {accuracy:percent}",
+    "more-labels": "and {n:,} more labels, with a higher recall: --json shows all",
     "worse-than-baseline": "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly less than the {baseline}: {accuracy:percent}.",
     "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
     "promise-accepts-none": "by its promise: {accepted:of} accepted",

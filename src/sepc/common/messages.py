@@ -238,6 +238,8 @@ MESSAGES = {
     "tables-need-pandas": "raw tables need pandas, which is not installed. Run: pip install pandas",
     # plot
     "ax-type": "ax is a {type}; expected the axes to draw on. Pass one of those that plt.subplots() returns, or None for a new figure.",
+    "curve-of-one-label": "no curve can be drawn of label {label!r}: some records must have it, and some another one. Pass other records, or other labels as shown.",
+    "models-of-other-classes": "the models have the classes {classes} and {others}; curves of labels need the same ones. Show them apart.",
     "clf-without-confidence": "clf is a {type}, which has neither trust_score nor predict_proba; expected one of them as its confidence. Call from_predictions(y_true, y_pred, confidence) with a score of your own.",
     "display-feature-twice": "features is {features!r}, one feature twice; expected two different ones.",
     "display-features": "features is {features!r}; expected two features by name or number, such as (0, 1), or 'principal'.",

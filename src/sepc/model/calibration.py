@@ -138,6 +138,15 @@ class Calibration:
         """Return probabilities, shape (n, n_classes), with the background's share, by log densities, shape (n,)."""
         return np.asarray(mixed(proba, self.background(log_densities)[:, None], self.class_share))
 
+    def ceilings(self) -> FloatArray:
+        """Return what no probability of each label exceeds, shape (n_classes,), whatever the densities are."""
+        most = np.asarray(mixed(1.0, self.unexplained, self.class_share))
+        if self.local is None:
+            return most
+        at_places = self.local.counts / self.local.counts.sum(axis=1, keepdims=True)
+        reached = mixed(most, self.local.most_weights[:, None], at_places).max(axis=0, initial=0.0)
+        return np.asarray(np.maximum(most, reached))
+
     def temperature_at(self, known: FloatArray | float) -> FloatArray:
         """Return the temperature for these shares of known features, shape (n, 1), or (1, 1) for one."""
         return np.asarray(np.power(self.temperature, known)).reshape(-1, 1)

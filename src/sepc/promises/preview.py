@@ -149,7 +149,7 @@ def preview_promise(
         raise InputError("preview-by", by=repr_in_short(by))
     if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
         raise InputError("preview-sizes", sizes=sizes)
-    cal = _held_out(clf)
+    cal = held_out_verdicts(clf)
     request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs)
     records, names = request.records(cal), request.parts.names
     rows = []
@@ -175,8 +175,8 @@ def _drawn(records: PartRecords, request: PromiseRequest, confidence: float, n: 
     return [(p / n_draws, a / n_draws) for p, a in zip(promised.tolist(), accepted.tolist(), strict=True)]
 
 
-def _held_out(clf: Any) -> CalibrationVerdicts:
-    """Return out-of-fold predictions of the training records, as verdicts."""
+def held_out_verdicts(clf: Any) -> CalibrationVerdicts:
+    """Return out-of-fold predictions of the training records, as verdicts; an `InputError` where there are none."""
     model = model_of(clf)
     last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
     points: IntArray = np.empty(0, dtype=np.int64)

@@ -33,6 +33,7 @@ def as_html(content: dict[str, Any]) -> str:
     looks = [f"c{k % len(COLOURS)} m{k % len(MARKERS)}" for k in range(len(content["labels"]))]
     return environment.get_template("report.html.j2").render(
         **content,
+        icon=_text("icon.svg").strip(),
         style=safe(_text("style.css")),
         script=safe(_text("script.js")),
         payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": looks})),

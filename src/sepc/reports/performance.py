@@ -6,15 +6,19 @@ import numpy as np
 
 from sepc import metrics
 from sepc.common.intervals import exact_interval
+from sepc.common.typing import FloatArray
 from sepc.model.acceptance import REFUSALS
 from sepc.model.assessment import OF_GAPS, REASONS
+from sepc.plot.label_curves import MOST_CURVES, Outcome, precision_recall, roc
 from sepc.reports.baselines import baseline_results, mean_log_loss
+from sepc.reports.label_results import LabelResults
 from sepc.reports.report_tables import table
 from sepc.reports.sentences import trust_bands
 from sepc.reports.subject import Subject
 
 # The default of `expected_calibration_error`.
 N_BINS = 15
+_MOST_POINTS = 500
 THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
@@ -22,12 +26,13 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
     """Return scores, tables and curves of the test records, ready for JSON."""
     outcome = (subject.truth, subject.predicted, subject.trust)
     n, n_right = len(subject.right), int(np.count_nonzero(subject.right))
+    by_label = label_results(subject, min_trust)
     return {
         "n_records": n,
         "n_right": n_right,
         "accuracy": n_right / n,
         "accuracy_interval": list(exact_interval(n_right, n)),
-        "balanced_accuracy": _balanced_accuracy(subject),
+        "balanced_accuracy": by_label.balanced_accuracy,
         "aurc": metrics.aurc(*outcome),
         "e_aurc": metrics.e_aurc(*outcome),
         "augrc": metrics.augrc(*outcome),
@@ -37,13 +42,15 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "baselines": baselines(subject),
         "at": at(subject, min_trust),
         "thresholds": _thresholds(subject, min_trust),
-        "classes": _classes(subject, min_trust),
+        "label_notes": by_label.notes(min_trust, subject.classifier),
+        "classes": _classes(subject, by_label),
         "reasons": _reasons(subject, min_trust),
         "refusals": refusals(subject, min_trust),
         "confusion": confusion(subject, min_trust),
         "reliability": _reliability(subject),
         "bands": trust_bands(subject),
         "curve": _curve(subject),
+        "label_curves": _label_curves(subject, by_label),
     }
 
 
@@ -104,30 +111,37 @@ def _thresholds(subject: Subject, min_trust: float) -> dict[str, Any]:
     return table(columns, [[row[key] for key, *_ in columns] for row in rows])
 
 
-def _classes(subject: Subject, min_trust: float) -> dict[str, Any]:
+def label_results(subject: Subject, min_trust: float) -> LabelResults:
+    """Return the results of each label."""
     accepted = subject.accepted(min_trust)
+    return LabelResults(subject.labels, subject.truth, subject.predicted, subject.proba, subject.trust, accepted)
+
+
+def _classes(subject: Subject, by_label: LabelResults) -> dict[str, Any]:
     rows = []
-    for code, label in enumerate(subject.labels):
-        true, given = subject.truth == code, subject.predicted == code
+    for code, one in enumerate(by_label.classes):
+        true = subject.truth == code
         rows.append(
             [
-                label,
-                int(np.count_nonzero(true)),
-                _share(subject.right, true),
-                _share(subject.right, given),
-                _share(accepted, true),
-                _share(subject.right, true & accepted),
+                *(one.label, one.n_records, one.recall, one.precision, one.auc),
+                _share(by_label.accepted, true),
+                _share(subject.right, true & by_label.accepted),
                 _mean(subject.trust, true),
+                *(one.n_given, one.n_accepted, one.n_accepted_right),
             ]
         )
     columns = [
-        ("label", "true label", "label"),
+        ("label", "label", "label"),
         ("n_records", "records", "count"),
         ("recall", "recall", "share"),
         ("precision", "precision", "share"),
+        ("auc", "AUC", "number"),
         ("coverage", "accepted", "share"),
         ("accuracy", "right among accepted", "share"),
         ("trust", "mean trust", "share"),
+        ("n_given", "labels given", "count"),
+        ("n_accepted", "labels accepted", "count"),
+        ("n_accepted_right", "of these right", "count"),
     ]
     return table(columns, rows)
 
@@ -175,14 +189,36 @@ def _curve(subject: Subject) -> dict[str, list[float]]:
     outcome = (values[can_be] for values in (subject.truth, subject.predicted, subject.trust))
     coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
     coverage = coverage * (np.count_nonzero(can_be) / len(can_be))
-    # 500 points are enough for a picture.
-    some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), 500)).round().astype(int))
-    return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
+    return _thinned(coverage=coverage, risk=risk, threshold=threshold)
 
 
-def _balanced_accuracy(subject: Subject) -> float:
-    recalls = [_share(subject.right, subject.truth == code) for code in np.unique(subject.truth)]
-    return float(np.mean(np.asarray(recalls)))
+def _label_curves(subject: Subject, by_label: LabelResults) -> list[dict[str, Any]]:
+    """Return the ROC and the precision-recall curve of some labels, and where their accepted labels are."""
+    outcome = Outcome(subject.truth, subject.predicted, subject.proba, by_label.accepted)
+    found = []
+    for k in outcome.shown(MOST_CURVES):
+        of_roc, of_recall = roc("", subject.labels[k], k, outcome), precision_recall("", subject.labels[k], k, outcome)
+        accepted = None if of_roc.accepted is None else of_roc.accepted.to_dict()
+        found.append(
+            {
+                "label": subject.labels[k],
+                "number": k,
+                "share": of_roc.share,
+                "auc": of_roc.area,
+                "average_precision": of_recall.area,
+                "accepted": accepted,
+                "roc": _thinned(false_positive_rate=of_roc.x, recall=of_roc.y),
+                "precision_recall": _thinned(recall=of_recall.x, precision=of_recall.y),
+            }
+        )
+    return found
+
+
+def _thinned(**columns: FloatArray) -> dict[str, list[float]]:
+    """Return columns of a curve with few enough points for a picture."""
+    n = len(next(iter(columns.values())))
+    some = np.unique(np.linspace(0, n - 1, min(n, _MOST_POINTS)).round().astype(int))
+    return {name: values[some].tolist() for name, values in columns.items()}
 
 
 def _brier(subject: Subject) -> float:

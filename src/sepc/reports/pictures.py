@@ -7,10 +7,13 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import numpy as np
 
 from sepc.common.text import percent
+from sepc.plot.label_curves import Accepted, LabelCurve
 from sepc.plot.partition_display import PartitionDisplay
 from sepc.plot.planes import Outline
+from sepc.plot.precision_recall_display import PrecisionRecallDisplay
 from sepc.plot.reliability_display import ReliabilityCurve, ReliabilityDisplay
 from sepc.plot.risk_coverage_display import RiskCoverageDisplay, RiskCurve
+from sepc.plot.roc_display import RocDisplay
 from sepc.plot.style import COLOURS, GREY, SMALL, TINY, label_axes, short
 from sepc.plot.svg import as_svg, by_id, new_axes, page_settings, place_in
 from sepc.reports.performance import N_BINS
@@ -25,6 +28,7 @@ def pictures(content: dict[str, Any], rightly: Sequence[bool]) -> dict[str, list
         found = {
             "regions": [_regions(content, k, rightly) for k in range(len(content["picture"]["views"]))],
             "curve": [_risk_coverage(content["results"])],
+            "labels": _labels(content["results"]["label_curves"]),
             "reliability": [_reliability(content["results"], content["card"]["model"])],
             "promise": [_promise(promised)] if promised["bars"] else [],
         }
@@ -103,6 +107,32 @@ def _reliability(result: dict[str, Any], name: str) -> Element:
     ax = ReliabilityDisplay([curve]).plot(new_axes(*_SIZE)).ax_
     label_axes(ax, "trust", "share of right labels")
     return as_svg(ax.figure, "reliability", "Reliability: share of right labels against trust")
+
+
+def _labels(curves: Sequence[dict[str, Any]]) -> list[Element]:
+    """Return the ROC curves and the precision-recall curves of labels; nothing where no curve can be drawn."""
+    kinds: Any = (
+        (RocDisplay, "roc", ("false_positive_rate", "recall"), "auc", "ROC curves"),
+        (PrecisionRecallDisplay, "precision_recall", ("recall", "precision"), "average_precision", "Precision, recall"),
+    )
+    drawn = []
+    for display, key, (across, up), area, title in kinds if curves else ():
+        made = [
+            LabelCurve(
+                name="",
+                label=one["label"],
+                number=one["number"],
+                x=np.array(one[key][across]),
+                y=np.array(one[key][up]),
+                thresholds=np.empty(0),
+                area=one[area],
+                share=one["share"],
+                accepted=None if one["accepted"] is None else Accepted.from_dict(one["accepted"]),
+            )
+            for one in curves
+        ]
+        drawn.append(as_svg(display(made).plot(new_axes(*_SIZE)).figure_, key.replace("_", "-"), title))
+    return drawn
 
 
 def _promise(promised: dict[str, Any]) -> Element:

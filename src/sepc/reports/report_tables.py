@@ -32,6 +32,9 @@ MEANINGS = {
     "coverage": "share of the records whose label is accepted",
     "recall": "share of the records with this true label that got it",
     "precision": "share of the records that got this label whose true label it is",
+    "AUC": "area under the ROC curve: the chance that of two records, one with the label and one without, the first "
+    "has the higher probability of it; 0.5 says nothing, 1 is best",
+    "labels given": "records that got this label, right or wrong",
     "mean trust": "what the share of right labels should be if the trust is calibrated",
     "shaped by": "training records that the ellipsoid was put around",
     "purity": "share of the region's own label among the training records that it holds",

@@ -8,7 +8,6 @@ import numpy as np
 
 import sepc
 from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
-from sepc.reports.baselines import MAJORITY
 from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.performance import results
 from sepc.reports.promised_parts import promise_results
@@ -100,19 +99,11 @@ def refused_in_words(refusals: dict[str, Any]) -> str:
 
 
 def warnings_of(result: dict[str, Any]) -> list[str]:
-    """Return warnings: claims that do not hold, and baselines that are as good."""
-    at, found = result["at"], []
+    """Return warnings: claims that do not hold, and what an accuracy hides of rare labels."""
+    at = result["at"]
     claim = claim_warning(at["n_right"], at["n_accepted"], at["min_trust"])
-    if claim is not None:
-        found.append(f"{claim[0].upper()}{claim[1:]}")
-    found += [
-        f"The model is right on {result['n_right']:,} of {many(result['n_records'], 'record')} "
-        f"({percent(result['accuracy'])}), the majority class for all of them on {one['n_right']:,} "
-        f"({percent(one['accuracy'])})."
-        for one in result["baselines"]
-        if one["name"] == MAJORITY and one["n_right"] >= result["n_right"]
-    ]
-    return found
+    found = [*([] if claim is None else [claim]), *result["label_notes"]]
+    return [f"{text[0].upper()}{text[1:]}" for text in found]
 
 
 def _training_in_words(subject: Subject, explained: dict[str, Any], training_rows: bool) -> str:

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from command_line import COLUMNS, as_csv, do, read, records
 from said import said
+from sklearn.metrics import balanced_accuracy_score
 
 import sepc
+from sepc.metrics import class_report
 from sepc.reports.baselines import baseline_results
 
 
@@ -112,6 +114,61 @@ class TestComparisons:
         assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
         worse = said(capsys.readouterr().err)["worse-than-baseline"].all
         assert all(one.low <= one.right <= one.high < one.accuracy for one in worse)
+
+
+def rare_rows(n, seed):
+    """Return rows of which one in 15 is "bad", with values much like those of the others."""
+    rng = np.random.default_rng(seed)
+    bad = rng.permutation(n) < n // 15
+    return [[f"{x + b / 2:.3f}", "bad" if b else "good"] for x, b in zip(rng.normal(size=n), bad, strict=True)]
+
+
+@pytest.mark.usefixtures("here")
+class TestRareLabels:
+    @pytest.fixture(autouse=True)
+    @staticmethod
+    def _rare(here):  # noqa: ARG004  (the files belong into the empty folder)
+        for name, seed in (("rare.csv", 0), ("test.csv", 1)):
+            Path(name).write_text(as_csv(rare_rows(300, seed), ("value", "label")))
+
+    def test_a_label_that_is_never_given_is_told(self, capsys):
+        assert do("fit rare.csv --target label --test test.csv -o m.sepc") == 0
+        told = capsys.readouterr()
+        assert said(told.out)["by-label"].accuracy == 0.5
+        assert "\nbad      20      0  0 %" in told.out
+        assert "note: the model is right on 280 of 300 records (93.3 %), no more than the 280 (93.3 %)" in told.err
+        assert "note: the model never predicts bad: 20 of 300 records have it" in told.err
+
+    def test_json_has_the_results_of_each_label(self, capsys):
+        assert do("fit rare.csv --target label --test test.csv -o m.sepc --json") == 0
+        test = json.loads(capsys.readouterr().out)["test"]
+        frame, model = pd.DataFrame(read("test.csv")), sepc.load("m.sepc")
+        a, proba = model.assess(frame), model.predict_proba(frame)
+        expected = class_report(frame.label, a.label, proba, labels=model.classes_, accepted=a.accepted(0.95))
+        assert test["classes"] == [one._asdict() for one in expected]
+        assert test["balanced_accuracy"] == 0.5
+        assert len(test["label_notes"]) == 2
+
+    def test_compare_has_them_for_both_models(self, capsys):
+        for name, trust in (("a", "local"), ("b", "counts")):
+            assert do(f"fit rare.csv --target label --trust {trust} -o {name}.sepc -q") == 0
+        capsys.readouterr()
+        assert do("compare a.sepc b.sepc test.csv --target label") == 0
+        told = capsys.readouterr()
+        head = [
+            "label",
+            "rows",
+            *(f"{what} {name}" for what in ("recall", "precision", "AUC", "accepted") for name in "AB"),
+        ]
+        assert " ".join(head) in " ".join(told.out.split())
+        assert "note: A: the model never predicts bad: 20 of 300 records have it" in told.err
+        assert do("compare a.sepc b.sepc test.csv --target label --json") == 0
+        found = json.loads(capsys.readouterr().out)
+        frame = pd.DataFrame(read("test.csv"))
+        for name in "ab":
+            given = sepc.load(f"{name}.sepc").predict(frame)
+            assert found[name]["balanced_accuracy"] == balanced_accuracy_score(frame.label, given)
+            assert [one["n_given"] for one in found[name]["classes"]] == [sum(given == "bad"), sum(given == "good")]
 
 
 @pytest.mark.usefixtures("here")

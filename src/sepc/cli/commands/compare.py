@@ -14,7 +14,8 @@ from scipy.special import bdtr
 from sepc.cli.cell_values import CellParser
 from sepc.cli.commands.predict import added_names, answer_delimiter
 from sepc.cli.commands.promise import note_unkept
-from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
+from sepc.cli.console import UsageError, aligned, note, note_text, progress, say, show, show_json
+from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import open_by_options, parse_labels, require_columns
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import BatchPredictor, group_column_of, least_trust, notation_of, read_model
@@ -26,7 +27,9 @@ from sepc.common.intervals import Subgroup, exact_interval, frequent_subgroups
 from sepc.common.text import percent, shortened
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.metrics import expected_calibration_error
+from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.reports.baselines import class_numbers, mean_log_loss
+from sepc.reports.label_results import LabelResults
 
 _SHOWN = 10
 
@@ -47,6 +50,7 @@ def run(options: Namespace) -> None:
         for model in models:
             note_unkept(model.promise)
     found = rows.comparison()
+    content = found.to_dict()
     groups = frequent_subgroups(found.differ.astype(np.float64), rows.level_columns())
     if options.output is not None:
         rows.write(options.output, found)
@@ -55,13 +59,15 @@ def run(options: Namespace) -> None:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
         by_promise = [_is_by_promise(model, options) for model in models]
         terms = {"min_trust": least_trust(options), "by_promise": by_promise}
-        results = {**terms, **found.to_dict(), "groups": [g._asdict() for g in groups]}
-        show_json({**files, **results})
+        show_json({**files, **terms, **content, "groups": [g._asdict() for g in groups]})
         return
     terms = printed("trust-from", min_trust=least_trust(options))
     if any(_is_by_promise(model, options) for model in models):
         terms = printed("as-promised", otherwise=terms)
-    show(_text(options, source.name, found, groups, terms))
+    show(_text(options, source.name, found, content, groups, terms))
+    for name in "AB":
+        for text in content[name.lower()].get("label_notes", ()):
+            note_text(f"{name}: {text}")
 
 
 def _is_by_promise(model: Any, options: Namespace) -> bool:
@@ -77,8 +83,9 @@ class ModelVerdicts:
     accepted: BoolArray  # shape (n,)
     proba: FloatArray  # shape (n, n_classes)
     classes: NDArray[Any]  # shape (n_classes,)
+    model: Any = None  # for the reasons of notes
 
-    def results(self, truth: NDArray[Any], known: BoolArray) -> dict[str, Any]:
+    def results(self, truth: NDArray[Any], known: BoolArray, min_trust: float) -> dict[str, Any]:
         """Return the results on the records with a `known` true label, ready for JSON."""
         n, n_accepted = len(known), int(np.count_nonzero(self.accepted))
         found: dict[str, Any] = {"accepted": n_accepted, "coverage": n_accepted / n if n else None}
@@ -87,6 +94,14 @@ class ModelVerdicts:
         right = self.labels[known] == truth[known]
         accepted = self.accepted[known]
         numbers = class_numbers(truth[known], self.classes)
+        by_label = LabelResults.of(
+            classes=self.classes.tolist(),
+            truth=truth[known].tolist(),
+            given=self.labels[known].tolist(),
+            proba=self.proba[known],
+            trust=self.trust[known],
+            accepted=accepted,
+        )
         return {
             **found,
             **_counted("right", right),
@@ -94,6 +109,7 @@ class ModelVerdicts:
             "log_loss": mean_log_loss(self.proba[known], numbers),
             "calibration_error": expected_calibration_error(right, np.ones_like(right), self.trust[known]),
             "mean_trust": float(self.trust[known].mean()),
+            **by_label.to_dict(min_trust, self.model),
         }
 
 
@@ -110,6 +126,7 @@ class Comparison:
     a: ModelVerdicts
     b: ModelVerdicts
     truth: NDArray[Any]  # true labels as texts, shape (n,); None where unknown
+    min_trust: float = DEFAULT_TRUST
 
     @property
     def known(self) -> BoolArray:
@@ -173,8 +190,8 @@ class Comparison:
         return {
             "n": len(known),
             "n_labelled": int(np.count_nonzero(known)),
-            "a": self.a.results(self.truth, known),
-            "b": self.b.results(self.truth, known),
+            "a": self.a.results(self.truth, known, self.min_trust),
+            "b": self.b.results(self.truth, known, self.min_trust),
             "n_differ": int(np.count_nonzero(self.differ)),
             "only_a_right": a if has_labels else None,
             "only_b_right": b if has_labels else None,
@@ -240,11 +257,12 @@ class _ComparedRows:
     def comparison(self) -> Comparison:
         """Return both models' predictions beside the true labels; labels are compared as texts."""
         a, b = (self._verdicts_of(number) for number in range(2))
-        return Comparison(a, b, self._truth(len(a.labels)))
+        return Comparison(a, b, self._truth(len(a.labels)), least_trust(self.options))
 
     def _verdicts_of(self, number: int) -> ModelVerdicts:
         labels, trust, accepted, proba = (np.concatenate(part) for part in zip(*self.verdicts[number], strict=True))
-        return ModelVerdicts(labels, trust, accepted, proba, _texts(self.predictors[number].classes))
+        predictor = self.predictors[number]
+        return ModelVerdicts(labels, trust, accepted, proba, _texts(predictor.classes), predictor.model)
 
     def _truth(self, n: int) -> NDArray[Any]:
         target = self.options.target
@@ -294,8 +312,9 @@ def _texts(labels: Any) -> NDArray[Any]:
     return np.array([str(plain(label)) for label in labels])
 
 
-def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgroup], terms: str) -> str:
-    content = found.to_dict()
+def _text(
+    options: Namespace, name: str, found: Comparison, content: dict[str, Any], groups: list[Subgroup], terms: str
+) -> str:
     n, n_labelled, n_differ = content["n"], content["n_labelled"], content["n_differ"]
     lines = [
         f"A  {options.model}",
@@ -304,6 +323,7 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
         "",
         aligned(_result_rows(content, terms)),
         "",
+        *_by_label(content),
         _labels_differ(content),
     ]
     if content["p_value"] is not None and n_differ:
@@ -337,12 +357,20 @@ def _result_rows(content: dict[str, Any], terms: str) -> list[dict[str, Any]]:
         row("right", lambda one: _share(one["right"], one["right_of"])),
         row("  95 % interval", lambda one: _interval(one["right_interval"])),
         *rows,
+        row("balanced accuracy", lambda one: percent(one["balanced_accuracy"])),
         row("right among accepted", lambda one: _share(one["accepted_right"], one["accepted_right_of"])),
         row("  95 % interval", lambda one: _interval(one["accepted_right_interval"])),
         row("mean trust", lambda one: percent(one["mean_trust"])),
         row("calibration error", lambda one: percent(one["calibration_error"])),
         row("log loss", lambda one: f"{one['log_loss']:.4f}"),
     ]
+
+
+def _by_label(content: dict[str, Any]) -> list[str]:
+    if not content["n_labelled"]:
+        return []
+    models = {name: content[name.lower()]["classes"] for name in "AB"}
+    return [*label_lines(models, ("recall", "precision", "auc", "n_accepted")), ""]
 
 
 def _pair_rows(content: dict[str, Any]) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from sepc.cli.console import (
     show_json,
     step_progress,
 )
+from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import learned_from
@@ -44,6 +45,7 @@ from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.persist import save
 from sepc.promises.parts import ALL, GROUP, GROUPS
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
+from sepc.reports.label_results import LabelResults
 from sepc.reports.sentences import claim_warning
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
@@ -263,6 +265,10 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
     """Return the results of a model on labelled rows, ready for JSON, with baselines fitted to `train` if given."""
     a = model.assess(data.table)
     right, accepted = a.label == data.labels, a.accepted(DEFAULT_TRUST)
+    proba = model.predict_proba(data.table)
+    by_label = LabelResults.of(
+        model.classes_.tolist(), data.labels.tolist(), a.label.tolist(), proba, a.trust, accepted
+    )
     n, n_right = len(right), int(np.count_nonzero(right))
     n_accepted, n_accepted_right = int(np.count_nonzero(accepted)), int(np.count_nonzero(right & accepted))
     found = {
@@ -273,14 +279,14 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
         "accepted": n_accepted,
         "accepted_right": n_accepted_right,
         "warning": claim_warning(n_accepted_right, n_accepted, DEFAULT_TRUST),
+        **by_label.to_dict(DEFAULT_TRUST, model),
     }
     if train is None:
         return found
     features = (model["columns"].transform(part.table) for part in (train, data))
     results = baseline_results(next(features), train.labels, next(features), data.labels)
     truth = class_numbers(data.labels, model.classes_)
-    log_loss = mean_log_loss(model.predict_proba(data.table), truth)
-    return {**found, "log_loss": log_loss, "baselines": [result._asdict() for result in results]}
+    return {**found, "log_loss": mean_log_loss(proba, truth), "baselines": [result._asdict() for result in results]}
 
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
@@ -293,13 +299,16 @@ def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
         lines.append(printed("baselines", baselines="; ".join(others)))
     accepted_right = found["accepted_right"], found["accepted"]
     lines.append(printed("rows-accepted", min_trust=found["min_trust"], accepted=accepted, right=accepted_right))
-    return "\n".join(lines)
+    lines.append(printed("by-label", accuracy=found["balanced_accuracy"]))
+    return "\n".join([*lines, *label_lines({"": found["classes"]})])
 
 
 def note_evaluation(found: dict[str, Any]) -> None:
     """Print notes on the results of `evaluate`."""
     low, high = found["accuracy_interval"]
     right = found["right"] / found["rows"]
+    for text in found["label_notes"]:
+        note_text(text)
     for one in found.get("baselines", []):
         name, accuracy = one["name"], one["accuracy"]
         if accuracy > high:
