@@ -98,7 +98,7 @@ MESSAGES = {
     # report
     "report-written": "report written to {path}; it names test records by their rows in the file, {training}",
     "no-training-record": "from 1, and shows no training record",
-    "training-records": ("and training records by their rows among those that the model has learned from, both from 1"),
+    "training-records": "and training records by their rows in the file that the model has learned from, both from 1",
     "n-imp-chosen": "n_imp={best:g}, by cross-validation of the rows to learn from",
     "fitted-and-tested": "fitted to {n:,} of the rows, tested with {tested_with}",
     "rows-of-file": "the {n:,} of {path}",

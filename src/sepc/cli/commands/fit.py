@@ -176,6 +176,7 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
     model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
     model["columns"].text_notation_ = data.notation
+    model.row_numbers_ = data.row_numbers
     return model
 
 
