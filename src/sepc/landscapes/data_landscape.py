@@ -4,7 +4,7 @@ Each class is described by its minimum-volume ellipsoid, the overlap of two clas
 both ellipsoids, and by the volume of the ellipsoid around these (the paper's overlap ratio, OVR).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -133,6 +133,7 @@ def landscape(
     on_step: OnStep | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     rows_from: RowNumbers = 1,
+    dates: Collection[str] = (),
 ) -> DataLandscape:
     """Describe labelled data before anything is fitted: overlap of the classes, their dimensions, findings.
 
@@ -150,6 +151,8 @@ def landscape(
         dependences by the encoding are no findings. By default each feature is a column of its own.
     rows_from : int or ndarray of int, shape (n,), default=1
         Number of the first row in findings, or the number of each.
+    dates : collection of str, optional
+        The columns of dates: their values may follow each other by equal steps without being ids.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def landscape(
         dimension=survey.hull.dimension,
         notes=survey.class_summaries(),
         overlaps=overlaps,
-        findings=gravest_first(_findings(survey, overlaps, contradictions, columns, rows_from)),
+        findings=gravest_first(_findings(survey, overlaps, contradictions, columns, rows_from, dates)),
         ellipsoids=survey.ellipsoids(),
         n_passes=survey.n_read / len(survey.data.X),
         frames=frames,
@@ -188,10 +191,11 @@ def _findings(
     contradictions: Sequence[Sequence[int]],
     columns: Mapping[str, Sequence[str]] | None,
     rows_from: RowNumbers,
+    dates: Collection[str],
 ) -> Iterator[Finding]:
     data, X = survey.data, survey.data.X
     labels = [str(label) for label in data.classes.tolist()]
-    sources = source_columns(X, data.features, columns)
+    sources = source_columns(X, data.features, columns, dates)
     yield from column_findings(X, data.codes, sources, data.features)
     constant = np.flatnonzero(survey.scale == 0.0).tolist()
     # The indicators of a category add up to 1: without the last of them they are independent.

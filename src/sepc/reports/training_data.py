@@ -40,7 +40,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
     columns = {word.name: model.features[word.at] for word in subject.words}
     first = 1 if isinstance(rows_from, int) else rows_from
     numbers = np.array([numbered(row, first) for row in records.rows[order].tolist()])
-    view = landscape(X, model.classes[records.codes[order]], columns=columns, rows_from=numbers)
+    view = landscape(X, model.classes[records.codes[order]], columns=columns, rows_from=numbers, dates=subject.dates)
     found = [
         *of_known_records(subject),
         *of_new_values(subject),

@@ -45,7 +45,7 @@ from sepc.promises.parts import ALL, GROUP, GROUPS
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.reports.sentences import claim_warning
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
-from sepc.tables.columns import features_by_column
+from sepc.tables.columns import date_columns, features_by_column
 
 
 def run(options: Namespace) -> None:
@@ -127,7 +127,8 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
     names = features.columns.tolist()
     columns = features_by_column(model["columns"].columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
-    found = trap_findings(X, codes, source_columns(X, names, columns))
+    dates = date_columns(model["columns"].columns_)
+    found = trap_findings(X, codes, source_columns(X, names, columns, dates))
     return [finding for finding in found if finding.severity != "note"]
 
 

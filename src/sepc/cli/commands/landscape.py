@@ -6,7 +6,7 @@ from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
-from sepc.tables.columns import features_by_column
+from sepc.tables.columns import date_columns, features_by_column
 
 
 def run(options: Namespace) -> None:
@@ -18,7 +18,8 @@ def run(options: Namespace) -> None:
     names = features.columns.tolist()
     columns = features_by_column(encoder.columns_, names)
     with step_progress("landscape") as on_step:
-        found = landscape(features, data.labels, on_step=on_step, columns=columns)
+        dates = date_columns(encoder.columns_)
+        found = landscape(features, data.labels, on_step=on_step, columns=columns, dates=dates)
     if options.json:
         # The command line counts rows from 1.
         rows = [[row + 1 for row in group] for group in found.contradictions]
