@@ -20,9 +20,10 @@ MESSAGES = {
     "explaining": "explaining verdicts",
     # tables that are read
     "odd-quotes": "{name} has an odd number of quotes: one of them may have swallowed rows.",
-    "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read.",
+    "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read; --sheet names another.",
     "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
     "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",
+    "unlabelled-dropped": "{name}: {n:many row} without a label in column {column!r} ({rows}) {n:was} left out.",
     "similar-labels": "column {column!r} has labels that are nearly the same and count as different classes: {labels}.",
     "read-as": "{columns}: {example!r} is read as {value} ({notation})",
     # fit

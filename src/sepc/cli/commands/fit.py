@@ -70,6 +70,7 @@ def run(options: Namespace) -> None:
     traps = _traps(model, train)
     report = {
         "rows": len(train.labels),
+        "unlabelled": data.n_unlabelled,
         **summarize(model),
         "findings": [finding.to_dict() for finding in traps],
         "n_imp_path": None if path is None else path.to_dict(),

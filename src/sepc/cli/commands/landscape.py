@@ -19,11 +19,12 @@ def run(options: Namespace) -> None:
     columns = features_by_column(encoder.columns_, names)
     with step_progress("landscape") as on_step:
         dates = date_columns(encoder.columns_)
-        found = landscape(features, data.labels, on_step=on_step, columns=columns, dates=dates)
+        numbers = data.numbers_in_file
+        found = landscape(features, data.labels, on_step=on_step, columns=columns, rows_from=numbers, dates=dates)
     if options.json:
-        # The command line counts rows from 1.
-        rows = [[row + 1 for row in group] for group in found.contradictions]
-        show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes})
+        rows = [numbers[[*group]].tolist() for group in found.contradictions]
+        unlabelled = {"unlabelled": data.n_unlabelled}
+        show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes, **unlabelled})
         return
     for text in encoder.notes:
         note_text(text)

@@ -38,7 +38,9 @@ def run(options: Namespace) -> None:
         save(model.sign(promise), options.output)
         say("model-written", path=options.output)
     if options.json:
-        show_json({"model": options.output if kept else None, "promise": promise.to_dict()})
+        show_json(
+            {"model": options.output if kept else None, "unlabelled": data.n_unlabelled, "promise": promise.to_dict()}
+        )
     else:
         show(promise_text(promise))
     if not kept:
