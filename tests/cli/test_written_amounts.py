@@ -46,6 +46,7 @@ def values(texts, **remembered):
         (["13:45", "0:30", "23:59:06"], [13.75, 0.5, 23 + 59 / 60 + 6 / 3600], CLOCK),
         (["1:45 PM", "12:00 AM", "12:30 p.m.", "9 am"], [13.75, 0.0, 12.5, 9.0], CLOCK),
         (["36:20", "100:15"], [36 + 1 / 3, 100.25], CLOCK),
+        (["\u22125.5", "3", "\u200b4", "\xa07\xa0", "\uff11\uff12.\uff15"], [-5.5, 3.0, 4.0, 7.0, 12.5], ""),
     ],
 )
 def test_amounts_and_times_are_read_as_numbers(texts, numbers, unit):
@@ -88,6 +89,17 @@ def test_long_and_mixed_dates_are_read(texts, dates):
         ([f"{110 + k}/{70 + k}" for k in range(12)], "two-numbers", ["'110/70'", "row 1", "--drop c"]),
         ([f"{110 + k} x {70 + k}" for k in range(12)], "two-numbers", ["'110 x 70'"]),
         ([f"52.{k}, 13.{k}" for k in range(12)], "two-numbers", ["'52.0, 13.0'"]),
+        ([f"5.{k} \xb1 0.2" for k in range(12)], "two-numbers", ["'5.0 \xb1 0.2'"]),
+        ([f"5.{k} (0.2)" for k in range(12)], "two-numbers", ["'5.0 (0.2)'"]),
+        ([f"{k}h {k + 5}m" for k in range(12)], "two-numbers", ["'0h 5m'"]),
+        ([f"PT{k}H5M" for k in range(12)], "two-numbers", ["'PT0H5M'"]),
+        ([f"{k} days 03:00:00" for k in range(12)], "two-numbers", ["'0 days 03:00:00'"]),
+        ([f"'5.{k}" for k in range(12)], "number-with-marks", ["5.0"]),
+        ([f'="5.{k}"' for k in range(12)], "number-with-marks", ["5.0"]),
+        ([f"5.{k}*" for k in range(12)], "number-with-marks", ["'5.0*'"]),
+        ([f"{k}-Jan-24" for k in range(1, 13)], "date-two-digit-years", ["'1-Jan-24'"]),
+        ([f"2024-W{k}" for k in range(10, 22)], "date-unreadable", ["'2024-W10'"]),
+        ([f"Q{1 + k % 4} {2000 + k}" for k in range(12)], "date-unreadable", ["'Q1 2000'"]),
         (["13/02/2024", "02/13/2024"], "date-orders-mixed", ["'13/02/2024'", "'02/13/2024'"]),
         (
             ["2024-02-13", "01/01/2024", "01/02/2024"],
@@ -118,6 +130,11 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_choice(texts, code, na
         ["Apollo 11", "Soyuz 5"],
         ["mg", "kg"],
         ["1/2", "3/4"],
+        [f"192.168.0.{k}" for k in range(12)],
+        [f"030 {1234567 + k}" for k in range(12)],
+        [f"{10 * k}-{10 * k + 9}" for k in range(12)],
+        [f"A-{k}" for k in range(12)],
+        [f"2024-A-{k}" for k in range(12)],
     ],
 )
 def test_codes_and_names_stay_texts(texts):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays, require_none
+from sepc.cli.cell_values import CellParser, is_missing, is_text, require_flat, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
 from sepc.cli.messages import printed
 from sepc.cli.reading import Source, open_table
@@ -154,6 +154,7 @@ def _labelled_rows(data: LabelledTable, has_label: BoolArray, target: str) -> La
 
 def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArray[Any]:
     """Return labels: whole numbers if all are, else texts without blanks around them; None where one is missing."""
+    require_flat(name, column)
     text = compute.utf8_trim_whitespace(cell_parser.texts(column))
     text = compute.if_else(is_missing(text), None, text)
     different = text.unique().drop_null()

@@ -27,6 +27,17 @@ PIPE = "-"
 BLOCK = 4 << 20  # bytes of a text file read at once, and in its longest row
 _ROWS = 1 << 16
 _ARROW_STREAM = b"\xff\xff\xff\xff"
+_NO_TABLES = {
+    b"%pdf-": "a PDF",
+    b"<html": "a web page",
+    b"<!doctype html": "a web page",
+    b"<?xml": "XML",
+    b"\x89png": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"sqlite format 3": "a database",
+    b"\x89hdf": "an HDF5 file",
+    b"\x80\x04\x95": "a pickle",
+}
 _FORMAT_BY_START = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARROW1": "arrow", _ARROW_STREAM: "arrow"}
 
 
@@ -83,6 +94,7 @@ def open_table(
             separator = separator or {"csv": ",", "tsv": "\t"}.get(file_format)
             if file_format in ("csv", "tsv", "text"):
                 text = Utf8Stream(raw, name, encoding, skip_rows)
+                separator = text.stated_separator() or separator
                 names, delimiter = names_and_delimiter(text.head(), name, separator, usual_separator)
                 reader = _text_reader(text, names, delimiter, errors)
                 if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
@@ -112,6 +124,8 @@ def _detected_format(raw: Any, path: str) -> str:
     head = raw.peek(BLOCK)
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         raise InputError("old-spreadsheet", path=path)
+    if kind := next((kind for start, kind in _NO_TABLES.items() if head[: len(start)].lower() == start), None):
+        raise InputError("file-no-table", path=path, kind=kind)
     suffix = Path(path).suffix.lower()
     if suffix in (".jsonl", ".ndjson") or is_json_lines(head):
         return "jsonl"
@@ -270,6 +284,15 @@ class Utf8Stream(io.RawIOBase):
             raise InputError("skip-rows-too-many", name=self.name, skip_rows=self.n_skipped, n_rows=len(lines))
         self.buffer = lines[-1]
         self.n_quotes -= b"\n".join(lines[:-1]).count(b'"')
+
+    def stated_separator(self) -> str | None:
+        """Return the separator that the first line states, as in ``sep=;``, and drop the line; None without."""
+        line, _, rest = self.head().partition(b"\n")
+        stated = line.removeprefix(b"\xef\xbb\xbf").strip(b'\r" ')
+        if not (stated[:4].lower() == b"sep=" and len(stated) == 5):
+            return None
+        self.buffer = rest
+        return stated[4:].decode()
 
     def end(self) -> None:
         """End the text here."""

@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -94,7 +94,15 @@ def _column(cells: Sequence[Any]) -> pa.Array:
         return pa.array(cells, pa.bool_())
     if kinds <= {datetime, date}:
         return pa.array(cells, pa.timestamp("us"))
-    return pa.array([None if cell is None else text_of(cell) for cell in cells], pa.string())
+    return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as a text; a duration as hours, minutes and seconds."""
+    if not isinstance(cell, timedelta):
+        return text_of(cell)
+    minutes, seconds = divmod(round(cell.total_seconds()), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 
 
 @contextmanager

@@ -11,8 +11,15 @@ from sepc.cli.written_times import is_time
 from sepc.cli.written_units import is_known, split_amounts
 from sepc.tables.notation import CLOCK
 
-_NUMBER = r"[+-]?\d+(?:[.,]\d+)?"
-_TWO_NUMBERS = rf"^[(\[]?\s*{_NUMBER}\s*(?:[/x\x{{d7}}+'\x{{2032}};:]|,\s)\s*{_NUMBER}\s*[\"\x{{2033}}]?\s*[)\]]?$"
+_NUMBER = r"\d+(?:[.,]\d+)?"
+_PART = r"(?:[hdmsyw]|hours?|hrs?|days?|weeks?|years?|months?|mins?|secs?|wks?|yrs?|mo|feet|ft|in|lbs?|oz|kg|km|cm)\.?"
+_MARKS = r"(?:\s*[^\p{L}\d.,\s-]\s*)"
+_BETWEEN = rf"(?:\s*{_PART}\s*{_MARKS}*|{_MARKS}+|\s*x\s*|,\s+)"
+_TWO_NUMBERS = (
+    rf"(?i)^(?:{_MARKS}*[+-]?{_NUMBER}{_BETWEEN}[+-]?{_NUMBER}\s*(?:{_PART})?{_MARKS}*|P(?:\d+D)?T(?:{_NUMBER}[HMS])+|"
+    r"\d+ days?,? .*\d:\d\d)$"
+)
+_MARKED = rf"^(?:{_MARKS}+[+-]?{_NUMBER}{_MARKS}*|[+-]?{_NUMBER}{_MARKS}+)$"
 
 
 def look_at_amounts(text: pa.Array, thousands: str | None = None) -> WrittenNumbers | None:
@@ -53,5 +60,10 @@ def is_amount_of_most(different: pa.Array) -> pa.Array:
 
 
 def is_two_numbers(different: pa.Array) -> pa.Array:
-    """Return which texts are two numbers, as 120/80 and 20 x 30 are."""
+    """Return which texts are two numbers: 120/80, 20 x 30, 5.1 ± 0.2, 3h 20m, PT3H20M; ranges such as 5-9 are none."""
     return compute.match_substring_regex(different, _TWO_NUMBERS)
+
+
+def is_number_with_marks(different: pa.Array) -> pa.Array:
+    """Return which texts are a number among marks: '5.1', 5.1*, ="5.1"."""
+    return compute.match_substring_regex(different, _MARKED)

@@ -32,7 +32,7 @@ _REPLACED = {
     r"^(\d{1,2}[. -]{1,2}[a-z]+)\.?, (\d{4})(?!\d)": r"\1 \2",
     r"\bsept\b": "sep",
     # A month alone begins with its first day.
-    r"^(\d{4})[-/.](\d{1,2})$": r"\1-\2-1",
+    r"^(\d{4})-(\d{1,2})$": r"\1-\2-1",
     r"^(\d{1,2})[-/.](\d{4})$": r"\2-\1-1",
     r"^([a-z]{3,})\.?[ -](\d{4})$": r"1-\1-\2",
     r"^(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)": r"\1-\3-\4",
@@ -83,13 +83,12 @@ def are_in_two_orders(text: pa.Array) -> tuple[str, str] | None:
 
 def have_short_years(text: pa.Array) -> bool:
     """Return whether all texts are dates, some of them but for the century."""
+    month = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    date = rf"(?i)^\s*(?:\d{{1,2}}[./-]\d{{1,2}}[./-]|(?:\d{{1,2}}[ -])?(?:{month})[a-z]*[ -])\d{{2}}"
     some = text[:1000]
-    is_short, is_date = (
-        r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2}(?:,?\s+\d{1,2}:.*)?\s*$",
-        r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2}(?:\d{2})?\b",
-    )
-    any_short = compute.any(compute.match_substring_regex(some, is_short)).as_py()
-    return bool(any_short) and _all_match(some, is_date) and _all_match(text, is_date)
+    is_short = compute.match_substring_regex(some, rf"{date}(?:,?\s+\d{{1,2}}:.*)?\s*$")
+    is_date = rf"{date}(?:\d{{2}})?\b"
+    return bool(compute.any(is_short).as_py()) and _all_match(some, is_date) and _all_match(text, is_date)
 
 
 def looks_like_date(different: pa.Array) -> pa.Array:
@@ -99,6 +98,8 @@ def looks_like_date(different: pa.Array) -> pa.Array:
         rf"{day}[.\s-]*(?:\p{{L}}{{1,2}} )?{word}[\s,-]*(?:\p{{L}}{{1,2}} )?{year}",
         rf"{word}[\s-]+{day}(?:\p{{L}}{{2}})?,?[\s-]+{year}",
         rf"{day}[./-]{day}[./-]{year}",
+        rf"{year}[\s/-]?[QWqw]\d{{1,2}}",
+        rf"[QWqw]\d{{1,2}}[\s/-]?{year}",
     )
     return compute.match_substring_regex(different, rf"^\s*(?:{word}[,\s]+)?(?:{'|'.join(forms)})(?:\D.*)?$")
 

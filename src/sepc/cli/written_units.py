@@ -12,7 +12,7 @@ _SIGN = rf"(?P<unit>%|{_CURRENCY})"
 _LETTER = r"°µμΩ‰\p{L}"
 _AMOUNT = (
     rf"^(?P<number>[+-]?[.,]?\d[\d.,'\x{{2019}}{SPACES}]*(?:[eE][+-]?\d+)?)[{SPACES}]*"
-    rf"(?P<unit>[{_LETTER}][{_LETTER}\d²³⁻¹/·*^.-]{{0,15}}|/[{SPACES}]*\d+)$"
+    rf"(?P<unit>[{_LETTER}][{_LETTER}\d²³⁻¹/·^.]{{0,15}}|/[{SPACES}]*\d+)$"
 )
 # Units that are hardly codes: where several occur in a column, the numbers cannot be compared.
 _BASE = r"(?:[pnµμumcdkM]?(?:g|m|l|L|s|W|Hz|Wh|V|A|J|cal|Pa|bar|mol|eq|IU|U)|[kMGT]?(?:B|iB|bit|byte))(?:\^?[23²³])?"
