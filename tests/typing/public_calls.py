@@ -48,7 +48,7 @@ def verdicts(clf: SEPClassifier, X: Floats) -> None:
 
 def promises(clf: SEPClassifier, X: Floats, y: NDArray[np.str_]) -> None:
     promise = assert_type(sepc.select_min_trust(clf, X, y, max_error=0.05), TrustThreshold)
-    assert_type(promise.min_trust, float | None)
+    assert_type(promise.min_trust, float)
     assert_type(clf.assess(X).accepted(promise), NDArray[np.bool_])
     assert_type(sepc.promises.preview_promise(clf, max_error=0.05), PromisePreview)
 

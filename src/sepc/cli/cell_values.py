@@ -8,13 +8,18 @@ from shlex import quote
 import pyarrow as pa
 from pyarrow import compute
 
-from sepc.cli.notations import GivenNotation, common_decimal, find_notations, note_notations
-from sepc.cli.written_dates import is_date_somehow, parse_dates
+from sepc.cli.notations import GivenNotation, common_decimal, find_notations, instead_of, note_notations
+from sepc.cli.written_amounts import is_amount_of_most, is_number_with_marks, is_two_numbers
+from sepc.cli.written_dates import is_date_somehow, looks_like_date, parse_dates
 from sepc.cli.written_numbers import cast_bare, is_number_somehow, likely_decimal, parse_numbers
+from sepc.cli.written_times import is_time
 from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE
 from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, CellError, are_long_names
-from sepc.tables.notation import ColumnNotation, TextNotation
+from sepc.tables.notation import CLOCK, ColumnNotation, TextNotation
+
+_WITHOUT_WIDTH = r"[\x{200b}-\x{200f}\x{2060}\x{feff}]"
+_UNUSUAL = rf"[\x{{2212}}\x{{ff0b}}-\x{{ff19}}]|{_WITHOUT_WIDTH}"
 
 
 class CellParser:
@@ -88,7 +93,7 @@ class CellParser:
         `rows_before` is the number of rows of the file above, for messages.
         """
         if not is_text(column):
-            return column
+            return _typed(name, column)
         notation = self.notations.get(name)
         if notation is None:
             return self.texts(column)
@@ -125,8 +130,37 @@ class CellParser:
 
     def _known_texts(self, column: pa.Array) -> pa.Array:
         """Return texts stripped of blanks, null for all missing values."""
-        text = compute.utf8_trim_whitespace(self.texts(column))
+        text = compute.utf8_trim_whitespace(_plain(self.texts(column)))
         return compute.if_else(is_missing(text), None, text)
+
+
+def _plain(text: pa.Array) -> pa.Array:
+    """Return texts with ASCII digits and minus signs, and without characters that take no space."""
+    if not compute.any(compute.match_substring_regex(text, _UNUSUAL)).as_py():
+        return text
+    text = compute.replace_substring_regex(compute.utf8_normalize(text, "NFKC"), _WITHOUT_WIDTH, "")
+    return compute.replace_substring(text, "\u2212", "-")
+
+
+def _typed(name: str, column: pa.Array) -> pa.Array:
+    """Return a column that is no text as numbers, dates or truths of a type that all commands know."""
+    require_flat(name, column)
+    if pa.types.is_float16(column.type):
+        return compute.cast(column, pa.float32())
+    if pa.types.is_time(column.type):
+        return _hours(compute.cast(column, pa.time64("us")))
+    return _hours(compute.cast(column, pa.duration("us"))) if pa.types.is_duration(column.type) else column
+
+
+def _hours(times: pa.Array) -> pa.Array:
+    """Return microseconds in hours, as times such as 13:45 are read."""
+    return compute.divide(compute.cast(compute.cast(times, pa.int64()), pa.float64()), 3.6e9)
+
+
+def require_flat(name: str, column: pa.Array) -> None:
+    """Raise an `InputError` for a column of lists, structs or maps."""
+    if pa.types.is_nested(column.type):
+        raise InputError("column-nested", name=name, type=column.type, instead=f"--drop {quote(name)}")
 
 
 def _are_names(text: pa.Array) -> bool:
@@ -146,6 +180,8 @@ def require_none(name: str, column: pa.Array, is_bad: pa.Array, rows_before: int
 
 
 def _number_rule(notation: ColumnNotation) -> str:
+    if notation.unit == CLOCK:
+        return "a time such as 13:45"
     comma = " with a decimal comma" if notation.decimal == "," else ""
     unit = f" in {notation.unit}" if notation.unit else ""
     point = "" if notation.decimal else " without a point or comma, unless --decimal says which is which"
@@ -164,8 +200,21 @@ def is_missing(text: pa.Array) -> pa.Array:
     return compute.is_in(lowered, value_set=pa.array(sorted(MISSING_TEXTS)))
 
 
+_UNREADABLE = {
+    "date-unreadable": looks_like_date,
+    "two-numbers": is_two_numbers,
+    "number-with-marks": is_number_with_marks,
+}
+_KINDS = {
+    "numbers": is_number_somehow,
+    "dates": is_date_somehow,
+    "times": is_time,
+    "amounts in one unit": is_amount_of_most,
+}
+
+
 def require_no_strays(column: pa.Array, name: str) -> None:
-    """Raise an `InputError` for a few texts among many numbers or dates, whose values would be lost.
+    """Raise an `InputError` for texts whose values would be lost: a few among many numbers or dates, two in one text.
 
     Many are 10 different ones, few a fifth of all different texts.
     """
@@ -173,13 +222,20 @@ def require_no_strays(column: pa.Array, name: str) -> None:
     different = different.filter(compute.invert(is_missing(different)))
     if not len(different):
         return
-    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", is_date_somehow(different))):
+    for kind, is_one in _KINDS.items():
+        fits = is_one(different)
         strays = different.filter(compute.invert(fits))
         n_strays, n_fits = len(strays), len(different) - len(strays)
         # Digits without a letter, such as (1,234) or 1,23,456, were meant to be numbers, too.
         digits_only = n_strays <= n_fits and not compute.any(compute.match_substring_regex(strays, r"\p{L}")).as_py()
         if n_strays and n_fits >= 10 and (n_strays <= 0.2 * len(different) or digits_only):
             raise _refusal(column, name, strays[0].as_py(), kind)
+    for code, looks_so in _UNREADABLE.items():
+        found = different.filter(looks_so(different))
+        if len(found) >= max(10, 0.8 * len(different)):
+            example = found[0].as_py()
+            row = compute.index(column, example).as_py() + 1
+            raise InputError(code, name=name, example=example, row=row, instead=instead_of(name))
 
 
 def _refusal(column: pa.Array, name: str, stray: str, kind: str) -> InputError:

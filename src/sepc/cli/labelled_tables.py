@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays, require_none
+from sepc.cli.cell_values import CellParser, is_missing, is_text, require_flat, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
 from sepc.cli.messages import printed
 from sepc.cli.reading import Source, open_table
@@ -21,7 +21,7 @@ from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.messages import message
-from sepc.common.text import shortened
+from sepc.common.text import plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
 from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
@@ -38,6 +38,7 @@ class LabelledTable:
     notation: TextNotation = field(default_factory=TextNotation)  # of the file, for a model to remember
     weights: FloatArray | None = None  # sample weights, shape (n,)
     groups: NDArray[np.object_] | None = None  # texts for promises by groups, shape (n,); None where one is missing
+    n_unlabelled: int = 0  # rows of the file that were left out, since they have no label
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -51,18 +52,19 @@ class LabelledTable:
             self,
             table=self.table.take(pa.array(numbers)),
             labels=labels,
-            row_numbers=self._in_file[numbers],
+            row_numbers=self.numbers_in_file[numbers],
             weights=None if self.weights is None else self.weights[numbers],
             groups=None if self.groups is None else self.groups[numbers],
         )
 
     @property
-    def _in_file(self) -> NDArray[np.int64]:
+    def numbers_in_file(self) -> NDArray[np.int64]:
+        """Numbers of the rows in the file, from 1, shape (n,)."""
         return np.arange(1, len(self.labels) + 1) if self.row_numbers is None else self.row_numbers
 
     def frame(self) -> Any:
         """Return the table as a pandas frame, indexed by the numbers of the rows in the file, from 1."""
-        return self.table.to_pandas().set_axis(self._in_file, axis=0)
+        return self.table.to_pandas().set_axis(self.numbers_in_file, axis=0)
 
     def with_labels_of(self, classes: Iterable[Any]) -> "LabelledTable":
         """Return the rows with labels of the type that a model has: 1 for a model of numbers, else "1"."""
@@ -111,16 +113,48 @@ def read_labelled_table(
         table = _all_rows(source)
     cell_parser = CellParser.of(options, source.delimiter, before)
     labels = parse_labels(table.column(options.target).combine_chunks(), cell_parser, options.target)
-    columns = {name: table.column(name).combine_chunks() for name in names}
+    has_label = np.array([label is not None for label in labels.tolist()])
+    drops = getattr(options, "unlabelled", None) == "drop" and not has_label.all()
+    # What dropped rows hold is not looked at; the others keep their numbers.
+    used = pa.array(has_label | (not drops))
+    columns = {name: _where(used, table.column(name).combine_chunks()) for name in names}
     values = _values(columns, cell_parser, category)
-    weights = _weights(table.column(*weight).combine_chunks(), cell_parser, *weight) if weight and not path else None
+    weights = None
+    if weight and not path:
+        column = table.column(*weight).combine_chunks()
+        zero = pa.scalar("0").cast(column.type)
+        weights = _weights(compute.if_else(used, column, zero), cell_parser, *weight)
     notation = TextNotation(source.delimiter, cell_parser.notations)
     groups = None if group_column is None else group_texts(table.column(group_column).combine_chunks(), cell_parser)
-    return LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights, groups=groups)
+    found = LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights, groups=groups)
+    return _labelled_rows(found, has_label, options.target) if drops else found
+
+
+def _where(used: pa.Array, column: pa.Array) -> pa.Array:
+    """Return a column with no value in the rows that are not used."""
+    if compute.all(used).as_py():
+        return column
+    return column.take(compute.if_else(used, pa.array(np.arange(len(used))), None))
+
+
+def _labelled_rows(data: LabelledTable, has_label: BoolArray, target: str) -> LabelledTable:
+    """Return the rows with a label; print a note on the others."""
+    if not has_label.any():
+        raise InputError("rows-without-any-label", name=data.name, column=target, n_rows=len(has_label))
+    without = (np.flatnonzero(~has_label) + 1).tolist()
+    note(
+        "unlabelled-dropped",
+        name=data.name,
+        column=target,
+        n=len(without),
+        rows=f"{plural('row', len(without))} {shortened(without, 5)}",
+    )
+    return replace(data.rows(has_label), n_unlabelled=len(without))
 
 
 def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArray[Any]:
     """Return labels: whole numbers if all are, else texts without blanks around them; None where one is missing."""
+    require_flat(name, column)
     text = compute.utf8_trim_whitespace(cell_parser.texts(column))
     text = compute.if_else(is_missing(text), None, text)
     different = text.unique().drop_null()
@@ -187,7 +221,8 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
 
 def open_by_options(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
     """Open a table by the options of a command, and the notation that a model remembers."""
-    return open_table(path, options.format, options.encoding, getattr(options, "sep", None), notation.separator)
+    separators = getattr(options, "sep", None), notation.separator
+    return open_table(path, options.format, options.encoding, *separators, options.sheet, options.skip_rows)
 
 
 def _require_different_uses(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:

@@ -20,9 +20,10 @@ MESSAGES = {
     "explaining": "explaining verdicts",
     # tables that are read
     "odd-quotes": "{name} has an odd number of quotes: one of them may have swallowed rows.",
-    "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read.",
+    "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read; --sheet names another.",
     "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
     "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",
+    "unlabelled-dropped": "{name}: {n:many row} without a label in column {column!r} ({rows}) {n:was} left out.",
     "similar-labels": "column {column!r} has labels that are nearly the same and count as different classes: {labels}.",
     "read-as": "{columns}: {example!r} is read as {value} ({notation})",
     # fit
@@ -102,7 +103,7 @@ MESSAGES = {
     # report
     "report-written": "report written to {path}; it names test records by their rows in the file, {training}",
     "no-training-record": "from 1, and shows no training record",
-    "training-records": ("and training records by their rows among those that the model has learned from, both from 1"),
+    "training-records": "and training records by their rows in the file that the model has learned from, both from 1",
     "n-imp-chosen": "n_imp={best:g}, by cross-validation of the rows to learn from",
     "fitted-and-tested": "fitted to {n:,} of the rows, tested with {tested_with}",
     "rows-of-file": "the {n:,} of {path}",

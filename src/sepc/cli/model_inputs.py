@@ -22,7 +22,7 @@ from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.typing import BoolArray, FloatArray, RowNumbers
 from sepc.common.validation import takes_missing_values
 from sepc.estimators.label_sets import PredictionSets
 from sepc.model.acceptance import DEFAULT_TRUST
@@ -83,6 +83,12 @@ def learned_from(model: Any, features: Any) -> BoolArray | None:
     """Return which rows have the features of a training record; None for a model without digests of these."""
     found: BoolArray | None = classifier_of(model).has_learned(features)
     return found
+
+
+def training_row_numbers(model: Any) -> RowNumbers:
+    """Return what the command line calls the training rows of a model: by their rows in the file, from 1."""
+    known = getattr(model, "row_numbers_", None)
+    return 1 if known is None else known
 
 
 def columns_of(model: Any) -> dict[str, str]:
@@ -206,8 +212,7 @@ class BatchPredictor:
         """Return the explanation of the only row of a batch; `limits` are keywords of `explain`."""
         explain = partial(self.model.explain, **limits)
         explanation = self._call(explain, self.table(batch, rows_before), rows_before)
-        # The command line counts rows from 1.
-        return explanation.with_rows_from(1)
+        return explanation.with_rows_from(training_row_numbers(self.model))
 
     def _call(self, method: Any, table: pa.Table, rows_before: int) -> Any:
         try:

@@ -6,21 +6,31 @@ from shlex import quote
 from typing import TypeVar
 
 import pyarrow as pa
+from pyarrow import compute
 
 from sepc.cli.console import note
-from sepc.cli.written_dates import ORDER_IN_WORDS, have_short_years, parse_dates, possible_orders
+from sepc.cli.written_amounts import look_at_amounts, look_at_times
+from sepc.cli.written_dates import (
+    ORDER_IN_WORDS,
+    are_in_two_orders,
+    have_short_years,
+    parse_dates,
+    possible_orders,
+    telling_date,
+)
 from sepc.cli.written_numbers import (
-    PERCENT,
     WrittenNumbers,
     are_written_in_two_ways,
     look_at_numbers,
     parse_numbers,
     thousands_in,
 )
+from sepc.cli.written_times import are_written_in_two_forms
+from sepc.cli.written_units import PERCENT, is_strict, signs_of, split_amounts
 from sepc.common.errors import InputError
 from sepc.common.messages import message
 from sepc.common.text import shortened
-from sepc.tables.notation import DECIMALS, ColumnNotation
+from sepc.tables.notation import CLOCK, DECIMALS, ColumnNotation
 
 _MARK_IN_WORDS = {".": "decimal point", ",": "decimal comma"}
 _BETWEEN_IN_WORDS = {".": "points", ",": "commas", "'": "apostrophes", " ": "blanks"}
@@ -85,7 +95,11 @@ def find_notations(
         elif possible := possible_orders(known):
             dates[name] = possible
         elif have_short_years(known):
-            raise InputError("date-two-digit-years", name=name, example=known[0].as_py(), instead=_instead(name))
+            raise InputError("date-two-digit-years", name=name, example=known[0].as_py(), instead=instead_of(name))
+        elif (orders := are_in_two_orders(known)) is not None:
+            raise InputError("date-orders-mixed", name=name, one=orders[0], other=orders[1], instead=instead_of(name))
+        elif (seen := look_at_times(known) or look_at_amounts(known, given.thousands)) is not None:
+            numbers[name] = seen
     decimals = _decimals(numbers, given, remembered)
     found = {
         name: _of_numbers(name, columns[name], seen, decimals[name], given, remembered.get(name))
@@ -95,12 +109,13 @@ def find_notations(
     common = _only(certain & {"dmy", "mdy"})
     for name, possible in dates.items():
         before = remembered[name].date if name in remembered else None
-        example = str(columns[name].drop_null()[0].as_py())
+        example = telling_date(columns[name].drop_null())
         found[name] = ColumnNotation(date=_order(name, example, possible, given.date, common or before))
     return found
 
 
-def _instead(name: str) -> str:
+def instead_of(name: str) -> str:
+    """Return the options that say that a column holds no numbers or dates."""
     return f"--categorical-features {quote(name)}, --drop {quote(name)}"
 
 
@@ -121,7 +136,7 @@ def _decimals(
                     name=name,
                     example=seen.example,
                     mark=_MARK_IN_WORDS[given.decimal_sign],
-                    instead=_instead(name),
+                    instead=instead_of(name),
                 )
         return dict.fromkeys(numbers, given.decimal_sign)
     before = {name: one.decimal for name, one in remembered.items() if one.decimal is not None}
@@ -148,7 +163,7 @@ def _ambiguous(name: str, seen: WrittenNumbers, others_differ: bool) -> InputErr
         with_comma=value[","],
         with_point=value["."],
         why=why,
-        instead=_instead(name),
+        instead=instead_of(name),
     )
 
 
@@ -161,28 +176,40 @@ def _of_numbers(
     before: ColumnNotation | None,
 ) -> ColumnNotation:
     if not seen.decimals:
-        one, other = are_written_in_two_ways(text.drop_null()) or (seen.example, seen.example)
-        raise InputError("decimal-marks-mixed", name=name, one=one, other=other, instead=_instead(name))
-    thousands = given.thousands or (None if decimal == seen.plain else thousands_in(text, decimal))
-    _require_one_unit(name, seen)
+        one, other = are_written_in_two_ways(text.drop_null(), seen.unit) or (seen.example, seen.example)
+        raise InputError("decimal-marks-mixed", name=name, one=one, other=other, instead=instead_of(name))
+    _require_one_unit(name, seen, text.drop_null())
+    if seen.unit == CLOCK:
+        _require_unit_as_before(name, seen, before)
+        return ColumnNotation(unit=CLOCK)
+    thousands = given.thousands or (None if decimal == seen.plain else thousands_in(text, decimal, seen.unit))
+    _require_unit_as_before(name, seen, before)
     if before is None or before.date is not None:
         return ColumnNotation(decimal, thousands, seen.unit)
-    _require_unit_as_before(name, seen, before.unit)
     if thousands is None and decimal == before.decimal:
         thousands = before.thousands
     return ColumnNotation(decimal, thousands, seen.unit or before.unit)
 
 
-def _require_one_unit(name: str, seen: WrittenNumbers) -> None:
+def _require_one_unit(name: str, seen: WrittenNumbers, known: pa.Array) -> None:
+    if seen.unit == CLOCK:
+        if forms := are_written_in_two_forms(known):
+            raise InputError("times-mixed", name=name, one=forms[0], other=forms[1], instead=instead_of(name))
+        return
     if len(seen.units) > 1:
-        units = " and ".join(map(repr, seen.units))
-        raise InputError("units-mixed", name=name, units=units, instead=_instead(name))
+        units_of = compute.fill_null(compute.coalesce(split_amounts(known)[1], signs_of(known)), "")
+        examples = {unit: known[compute.index(units_of, unit).as_py()].as_py() for unit in seen.units}
+        units = " and ".join(
+            f"{unit!r} ({examples[unit]!r})" if unit else f"none ({examples['']!r})" for unit in examples
+        )
+        raise InputError("units-mixed", name=name, units=units, instead=instead_of(name))
     if seen.unit == PERCENT and not seen.all_have_unit:
-        raise InputError("percent-mixed", name=name, instead=_instead(name))
+        raise InputError("percent-mixed", name=name, instead=instead_of(name))
 
 
-def _require_unit_as_before(name: str, seen: WrittenNumbers, before: str) -> None:
-    if seen.unit == before or (PERCENT not in (seen.unit, before) and "" in (seen.unit, before)):
+def _require_unit_as_before(name: str, seen: WrittenNumbers, notation: ColumnNotation | None) -> None:
+    before = seen.unit if notation is None or notation.date is not None else notation.unit
+    if seen.unit == before or ("" in (seen.unit, before) and not is_strict(seen.unit or before)):
         return
     raise InputError(
         "unit-differs-from-model", name=name, example=seen.example, before=_with_unit(before), now=_with_unit(seen.unit)
@@ -207,7 +234,7 @@ def _order(name: str, example: str, possible: tuple[str, ...], given: str | None
             example=example,
             day_first=day_first,
             month_first=month_first,
-            instead=_instead(name),
+            instead=instead_of(name),
         )
     return order
 
@@ -250,8 +277,10 @@ def _in_words(notation: ColumnNotation, example: str, signs: Sequence[str]) -> s
     """Return the unusual parts of a notation that an example has."""
     if notation.date is not None:
         return "" if notation.date == "ymd" else ORDER_IN_WORDS[notation.date]
+    if notation.unit == CLOCK:
+        return "times, in hours"
     words = [_MARK_IN_WORDS[sign] for sign in signs if sign == notation.decimal and sign in example]
-    between = thousands_in(pa.array([example]), notation.decimal)
+    between = thousands_in(pa.array([example]), notation.decimal, notation.unit)
     if between is not None:
         words.append(f"{_BETWEEN_IN_WORDS[between]} between thousands")
     if notation.unit:
@@ -265,4 +294,6 @@ def _value(example: str, notation: ColumnNotation) -> str:
     if notation.date is not None:
         return str(parse_dates(text, notation.date)[0].cast(pa.string())[0].as_py()).removesuffix(" 00:00:00.000000")
     number = parse_numbers(text, notation)[0][0].as_py()
+    if notation.unit == CLOCK and number is not None:
+        return f"{number:.6g}"
     return str(int(number)) if number is not None and number.is_integer() else str(number)

@@ -12,7 +12,8 @@ SHELLS = ("bash", "zsh", "tcsh")
 _ABOUT = """\
 Classification with trust: a label for each row, how far to trust it, and why.
 
-Tables are CSV, TSV, Parquet, Arrow or Excel files; text files may be packed with gzip, and - is the standard input.
+Tables are CSV, TSV, JSON lines, Parquet, Arrow or Excel files, also packed (.gz, .bz2, .xz, .zip); - is the standard
+input.
 Results go to the standard output, messages to the standard error stream.
 Exit codes: 0, 1 for bad data, 2 for bad usage, 130 if interrupted. Files are written whole or not at all."""
 
@@ -63,11 +64,18 @@ class _Command:
     def data(self) -> None:
         """Add a table and its form; what is not given shows in the columns, or a model remembers it."""
         self.add("data", metavar="DATA", help="a table; - is the standard input")
-        formats = ("csv", "tsv", "parquet", "arrow", "xlsx")
+        formats = ("csv", "tsv", "jsonl", "parquet", "arrow", "xlsx")
         self.add("--format", choices=formats, help="format of the file (default: detected)")
         encoding = "encoding of a text file, such as latin-1 (default: utf-8)"
         self.add("--encoding", type=_encoding, default="utf-8", help=encoding)
         self.several("--missing", "TEXT", "more texts that stand for a missing value")
+        self.add(
+            "--sheet",
+            metavar="NAME",
+            help="sheet of a workbook, by its name or number (default: the first that holds something)",
+        )
+        skipped = "lines of a text file, or rows of a sheet, above the names of the columns (default: 0)"
+        self.add("--skip-rows", type=_count, default=0, metavar="N", help=skipped)
         between = "separator of columns, such as ';' or tab (default: detected)"
         self.add("--sep", type=_separator, metavar="CHAR", help=between)
         self.add("--decimal", choices=(".", ","), help="decimal mark (default: detected by column)")
@@ -76,9 +84,13 @@ class _Command:
         date = "order of day and month in 01/02/2020 (default: detected by column)"
         self.add("--date", choices=("dmy", "mdy"), help=date)
 
+    def unlabelled(self) -> None:
+        self.add("--unlabelled", choices=["drop"], help="drop: leave rows without a label out (default: an error)")
+
     def labelled_data(self) -> None:
         self.data()
         self.target("column of the labels")
+        self.unlabelled()
         self.several("--drop", "COL", "columns to leave out, such as row numbers")
         self.several("--categorical-features", "COL", "columns whose numbers are codes of categories")
 
@@ -190,6 +202,7 @@ def _promise(commands: Any) -> None:
     command.model()
     command.data()
     command.target()
+    command.unlabelled()
     limit = command.either()
     limit.add_argument(
         "--max-error",

@@ -1,12 +1,10 @@
-"""Tables from files of any size, by batches of rows: CSV, TSV, Parquet, Arrow, Excel, a pipe."""
+"""Tables from files of any size, by batches of rows: CSV, TSV, JSON lines, Parquet, Arrow, Excel, a pipe."""
 
 import codecs
 import csv
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +18,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
 from sepc.cli.console import note
+from sepc.cli.json_lines import is_json_lines, read_json_lines
+from sepc.cli.packed import BROKEN, seekable, unpacked
 from sepc.cli.spreadsheets import read_sheet
 from sepc.common.errors import InputError
 
@@ -27,6 +27,17 @@ PIPE = "-"
 BLOCK = 4 << 20  # bytes of a text file read at once, and in its longest row
 _ROWS = 1 << 16
 _ARROW_STREAM = b"\xff\xff\xff\xff"
+_NO_TABLES = {
+    b"%pdf-": "a PDF",
+    b"<html": "a web page",
+    b"<!doctype html": "a web page",
+    b"<?xml": "XML",
+    b"\x89png": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"sqlite format 3": "a database",
+    b"\x89hdf": "an HDF5 file",
+    b"\x80\x04\x95": "a pickle",
+}
 _FORMAT_BY_START = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARROW1": "arrow", _ARROW_STREAM: "arrow"}
 
 
@@ -50,13 +61,15 @@ def open_table(
     encoding: str = "utf-8",
     separator: str | None = None,
     usual_separator: str | None = None,
+    sheet: str | None = None,
+    skip_rows: int = 0,
 ) -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
     Parameters
     ----------
     path : str
-    file_format : {"csv", "tsv", "parquet", "arrow", "xlsx"}, optional
+    file_format : {"csv", "tsv", "jsonl", "parquet", "arrow", "xlsx"}, optional
         By default detected from the first bytes.
     encoding : str, default="utf-8"
         Of a text file.
@@ -64,25 +77,33 @@ def open_table(
         Between the columns of a text file; by default detected from the first rows.
     usual_separator : str, optional
         The one to take if several are possible.
+    sheet : str, optional
+        Name of a sheet of a workbook, or its number, from 1; by default the first that holds something.
+    skip_rows : int, default=0
+        Lines of a text file, or rows of a sheet, above the names of the columns.
     """
     name = "standard input" if path == PIPE else path
     with _opened(path) as file, ExitStack() as at_exit:
         size = None if path == PIPE else os.fstat(file.fileno()).st_size
         errors = _ReadErrors(name)
         with errors.as_input_errors():
-            raw = _unpacked(file)
-            file_format = file_format or _detected_format(raw, path)
+            raw, inner_name = unpacked(file, path)
+            file_format = file_format or _detected_format(raw, inner_name)
+            _require_form(file_format, sheet, skip_rows, name)
             delimiter: str | None = None
             separator = separator or {"csv": ",", "tsv": "\t"}.get(file_format)
             if file_format in ("csv", "tsv", "text"):
-                text = Utf8Stream(raw, name, encoding)
+                text = Utf8Stream(raw, name, encoding, skip_rows)
+                separator = text.stated_separator() or separator
                 names, delimiter = names_and_delimiter(text.head(), name, separator, usual_separator)
                 reader = _text_reader(text, names, delimiter, errors)
                 if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
                     at_exit.callback(_end, reader, text)
                 schema, batches = reader.schema, _with_ended_quotes(reader, text)
+            elif file_format == "jsonl":
+                schema, batches = read_json_lines(Utf8Stream(raw, name, encoding, skip_rows), name, _ROWS)
             else:
-                schema, batches = _typed_reader(raw, name, file_format)
+                schema, batches = _typed_reader(raw, name, file_format, sheet, skip_rows)
             _require_different(schema.names, name)
         batches = _with_rows(batches, errors)
         head = next(batches, None)
@@ -99,29 +120,42 @@ def _opened(path: str) -> Iterator[Any]:
         yield file
 
 
-def _unpacked(file: Any) -> Any:
-    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
-
-
 def _detected_format(raw: Any, path: str) -> str:
-    head = raw.peek(6)
+    head = raw.peek(BLOCK)
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         raise InputError("old-spreadsheet", path=path)
-    text = "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
+    if kind := next((kind for start, kind in _NO_TABLES.items() if head[: len(start)].lower() == start), None):
+        raise InputError("file-no-table", path=path, kind=kind)
+    suffix = Path(path).suffix.lower()
+    if suffix in (".jsonl", ".ndjson") or is_json_lines(head):
+        return "jsonl"
+    if head.lstrip().startswith(b"[") and (suffix == ".json" or head.lstrip()[1:].lstrip().startswith(b"{")):
+        raise InputError("json-array", path=path)
+    text = "tsv" if suffix in (".tsv", ".tab") else "text"
     return next((form for start, form in _FORMAT_BY_START.items() if head.startswith(start)), text)
 
 
-def _typed_reader(raw: Any, name: str, file_format: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _require_form(file_format: str, sheet: str | None, skip_rows: int, name: str) -> None:
+    """Raise an `InputError` for options that belong to files of another format."""
+    if sheet is not None and file_format != "xlsx":
+        raise InputError("option-of-other-files", option="--sheet", name=name, files="Excel workbooks")
+    if skip_rows and file_format in ("parquet", "arrow"):
+        raise InputError("option-of-other-files", option="--skip-rows", name=name, files="texts and workbooks")
+
+
+def _typed_reader(
+    raw: Any, name: str, file_format: str, sheet: str | None, skip_rows: int
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if file_format == "parquet":
-        file = parquet.ParquetFile(_seekable(raw))
+        file = parquet.ParquetFile(seekable(raw))
         return file.schema_arrow, file.iter_batches(_ROWS)
     if file_format == "xlsx":
-        table = read_sheet(_seekable(raw), name)
+        table = read_sheet(seekable(raw), name, sheet, skip_rows)
         return table.schema, iter(table.to_batches(_ROWS))
     if raw.peek(4)[:4] == _ARROW_STREAM:
         reader = ipc.open_stream(raw)
         return reader.schema, _in_pieces(iter(reader))
-    reader = ipc.open_file(_seekable(raw))
+    reader = ipc.open_file(seekable(raw))
     return reader.schema, _in_pieces(reader.get_batch(k) for k in range(reader.num_record_batches))
 
 
@@ -129,10 +163,6 @@ def _require_different(names: list[str], name: str) -> None:
     duplicates = sorted({column for column in names if names.count(column) > 1})
     if duplicates:
         raise InputError("file-columns-duplicated", name=name, columns=", ".join(map(repr, duplicates)))
-
-
-def _seekable(raw: Any) -> Any:
-    return raw if raw.seekable() else io.BytesIO(raw.read())
 
 
 def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -165,7 +195,7 @@ def _text_reader(text: "Utf8Stream", names: list[str], delimiter: str, errors: "
 def _end(reader: Any, text: "Utf8Stream") -> None:
     """End a reader, whose thread must not read ahead when the interpreter exits."""
     text.end()
-    with suppress(pa.ArrowException, InputError, EOFError, zlib.error, OSError):  # what is cut off may be no table
+    with suppress(pa.ArrowException, InputError, *BROKEN, OSError):  # what is cut off may be no table
         for _ in reader:
             pass
 
@@ -199,7 +229,7 @@ class _ReadErrors:
             yield
         except InputError:
             raise
-        except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+        except (pa.ArrowException, *BROKEN, OSError) as error:
             if getattr(error, "errno", None):  # the system's message is clear
                 raise
             raise self._input_error(str(error)) from error
@@ -220,14 +250,19 @@ class _ReadErrors:
 
 
 class Utf8Stream(io.RawIOBase):
-    """Bytes of a text file as UTF-8, with an error for the first byte that is not in the encoding."""
+    """Bytes of a text file as UTF-8, with an error for the first byte that is not in the encoding.
 
-    def __init__(self, raw: Any, name: str, encoding: str = "utf-8") -> None:
+    The first `n_skipped` lines are left out.
+    """
+
+    def __init__(self, raw: Any, name: str, encoding: str = "utf-8", n_skipped: int = 0) -> None:
         self.raw, self.name, self.encoding = raw, name, encoding
         self.decoder = codecs.getincrementaldecoder(encoding)()
         self.is_utf8 = codecs.lookup(encoding).name == "utf-8"
         self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
-        self.buffer, self.ended = b"", False
+        self.buffer, self.ended, self.n_skipped = b"", False, n_skipped
+        if n_skipped:
+            self._skip()
 
     def readable(self) -> bool:
         """Return True."""
@@ -241,6 +276,23 @@ class Utf8Stream(io.RawIOBase):
                 break
             self.buffer += block
         return self.buffer
+
+    def _skip(self) -> None:
+        """Drop the first lines, which must lie in the beginning."""
+        lines = self.head().split(b"\n", self.n_skipped)
+        if len(lines) <= self.n_skipped:
+            raise InputError("skip-rows-too-many", name=self.name, skip_rows=self.n_skipped, n_rows=len(lines))
+        self.buffer = lines[-1]
+        self.n_quotes -= b"\n".join(lines[:-1]).count(b'"')
+
+    def stated_separator(self) -> str | None:
+        """Return the separator that the first line states, as in ``sep=;``, and drop the line; None without."""
+        line, _, rest = self.head().partition(b"\n")
+        stated = line.removeprefix(b"\xef\xbb\xbf").strip(b'\r" ')
+        if not (stated[:4].lower() == b"sep=" and len(stated) == 5):
+            return None
+        self.buffer = rest
+        return stated[4:].decode()
 
     def end(self) -> None:
         """End the text here."""

@@ -3,7 +3,8 @@
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -15,27 +16,44 @@ from sepc.tables.cells import text_of
 _MOST_ROWS = 1_048_576  # in a sheet of the file format
 
 
-def read_sheet(file: BinaryIO, name: str) -> pa.Table:
-    """Return the first sheet of a workbook that is not empty.
+def read_sheet(file: BinaryIO, name: str, sheet: str | None = None, skip_rows: int = 0) -> pa.Table:
+    """Return a sheet of a workbook, by its name or number, from 1; by default the first that is not empty.
 
-    Its first row holds the names of the columns, without regard to empty rows. Numbers, dates and truths keep their
-    types; a column of several types becomes text.
+    After `skip_rows` its first row holds the names of the columns, without regard to empty rows. Numbers, dates and
+    truths keep their types; a column of several types becomes text.
     """
     from openpyxl import load_workbook
 
     _require_workbook(file, name)
     sheets = load_workbook(file, data_only=True).worksheets
+    chosen = _first_filled(sheets, name) if sheet is None else _named(sheets, sheet, name)
+    _require_results(file, chosen, name)
+    rows = _rows(chosen, skip_rows)
+    if not rows:
+        raise InputError("sheet-empty", name=name, sheet=chosen.title, skip_rows=skip_rows)
+    first, *rows = rows
+    width = max(k for row in (first, *rows) for k, cell in enumerate(row, 1) if cell is not None)
+    names = ["" if cell is None else text_of(cell).strip() for cell in first[:width]]
+    columns = [_column([row[k] for row in rows]) for k in range(width)]
+    return pa.Table.from_arrays(columns, names)
+
+
+def _first_filled(sheets: Sequence[Any], name: str) -> Any:
     filled = [sheet for sheet in sheets if _rows(sheet)]
     if not filled:
         raise InputError("file-empty", name=name)
     if len(filled) > 1:
         note("other-sheets", name=name, n=len(filled), sheet=filled[0].title)
-    _require_results(file, filled[0], name)
-    first, *rows = _rows(filled[0])
-    width = max(k for row in (first, *rows) for k, cell in enumerate(row, 1) if cell is not None)
-    names = ["" if cell is None else text_of(cell).strip() for cell in first[:width]]
-    columns = [_column([row[k] for row in rows]) for k in range(width)]
-    return pa.Table.from_arrays(columns, names)
+    return filled[0]
+
+
+def _named(sheets: Sequence[Any], which: str, name: str) -> Any:
+    by_name = {sheet.title: sheet for sheet in sheets}
+    by_number = {str(number): sheet for number, sheet in enumerate(sheets, 1)}
+    found = (by_number | by_name).get(which)
+    if found is None:
+        raise InputError("sheet-unknown", name=name, sheet=which, sheets=", ".join(map(repr, by_name)))
+    return found
 
 
 def _require_workbook(file: BinaryIO, name: str) -> None:
@@ -49,10 +67,10 @@ def _require_workbook(file: BinaryIO, name: str) -> None:
     file.seek(0)
 
 
-def _rows(sheet: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a sheet that are not empty."""
+def _rows(sheet: Any, skip_rows: int = 0) -> list[tuple[Any, ...]]:
+    """Return the rows of a sheet that are not empty, without the first ones."""
     values = getattr(sheet, "values", ())  # a sheet of charts has none
-    return [row for row in values if any(cell is not None for cell in row)]
+    return [row for row in islice(values, skip_rows, None) if any(cell is not None for cell in row)]
 
 
 def _require_results(file: BinaryIO, sheet: Any, name: str) -> None:
@@ -76,7 +94,15 @@ def _column(cells: Sequence[Any]) -> pa.Array:
         return pa.array(cells, pa.bool_())
     if kinds <= {datetime, date}:
         return pa.array(cells, pa.timestamp("us"))
-    return pa.array([None if cell is None else text_of(cell) for cell in cells], pa.string())
+    return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as a text; a duration as hours, minutes and seconds."""
+    if not isinstance(cell, timedelta):
+        return text_of(cell)
+    minutes, seconds = divmod(round(cell.total_seconds()), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 
 
 @contextmanager

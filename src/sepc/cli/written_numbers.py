@@ -1,4 +1,4 @@
-"""Numbers as texts write them: decimal commas, thousands separators, percent, currencies."""
+"""Numbers as texts write them: decimal commas and thousands separators, with or without a unit."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,14 +6,12 @@ from functools import cache
 import pyarrow as pa
 from pyarrow import compute
 
-from sepc.tables.notation import DECIMALS, ColumnNotation
+from sepc.cli.written_times import parse_times
+from sepc.cli.written_units import PERCENT, SPACES, has_another_unit, signs_of, without_unit
+from sepc.tables.notation import CLOCK, DECIMALS, ColumnNotation
 
-PERCENT = "%"
-_SPACES = " \\x{a0}\\x{202f}\\x{2009}"
 _APOSTROPHES = "'\u2019"
-_CURRENCY = r"(?:\p{Sc}|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK)\b)"
-_UNIT = rf"(?P<unit>%|{_CURRENCY})"
-_SAMPLE = 1000
+SAMPLE = 1000
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class WrittenNumbers:
     decimals: frozenset[str]  # decimal signs with which all texts are numbers
     has_mark: bool  # whether a point or comma occurs
     example: str  # the text that shows the notation best
-    units: tuple[str, ...]  # percent signs and currencies, each once
+    units: tuple[str, ...]  # percent signs, currencies and others, each once; empty for numbers without among others
     all_have_unit: bool
     plain: str | None = None  # the decimal sign with which all are digits without thousands separators
 
@@ -57,14 +55,14 @@ def look_at_numbers(text: pa.Array, thousands: str | None = None, is_bare: bool 
     quick = _look_quickly(text, thousands, is_bare)
     if quick is not None:
         return quick
-    if not compute.all(is_number_somehow(text.slice(0, _SAMPLE))).as_py():
+    if not compute.all(is_number_somehow(text.slice(0, SAMPLE))).as_py():
         return None
     bare = without_unit(text)
     fits = {decimal: compute.match_substring_regex(bare, pattern(decimal, thousands)) for decimal in DECIMALS}
     if not compute.all(compute.or_(*fits.values())).as_py():
         return None
     marked = compute.match_substring_regex(bare, "[.,]")
-    units = _units(text)
+    units = signs_of(text)
     return WrittenNumbers(
         decimals=frozenset(decimal for decimal, match in fits.items() if compute.all(match).as_py()),
         has_mark=compute.any(marked).as_py(),
@@ -83,7 +81,7 @@ def _look_quickly(text: pa.Array, thousands: str | None, is_bare: bool) -> Writt
         decimals = {decimal}
         by_other = pattern(other, thousands)
         # Most columns show in their first rows that the other sign cannot be meant.
-        if all(compute.all(compute.match_substring_regex(part, by_other)).as_py() for part in (text[:_SAMPLE], text)):
+        if all(compute.all(compute.match_substring_regex(part, by_other)).as_py() for part in (text[:SAMPLE], text)):
             decimals.add(other)
         marked = compute.match_substring(text, decimal)
         has_mark = bool(compute.any(marked).as_py())
@@ -99,15 +97,10 @@ def cast_bare(text: pa.Array, decimal: str) -> pa.Array | None:
         text = compute.replace_substring(text, ",", ".")
     try:
         # Other texts mostly show in the first rows; a cast of all of them would make an error of each.
-        compute.cast(text[:_SAMPLE], pa.float64())
+        compute.cast(text[:SAMPLE], pa.float64())
         return compute.cast(text, pa.float64())
     except pa.ArrowInvalid:
         return None
-
-
-def _units(text: pa.Array) -> pa.Array:
-    """Return the unit of each text, null without one."""
-    return compute.struct_field(compute.extract_regex(text, _UNIT), "unit")
 
 
 def _best_example(text: pa.Array, marked: pa.Array) -> str:
@@ -116,9 +109,9 @@ def _best_example(text: pa.Array, marked: pa.Array) -> str:
     return str(max((some if len(some) else text).slice(0, 20).to_pylist(), key=len))
 
 
-def are_written_in_two_ways(text: pa.Array) -> tuple[str, str] | None:
+def are_written_in_two_ways(text: pa.Array, unit: str) -> tuple[str, str] | None:
     """Return two numbers that cannot have the same decimal sign; None if there are none."""
-    bare = without_unit(text)
+    bare = without_unit(text, unit)
     fits = [compute.match_substring_regex(bare, pattern(decimal)) for decimal in DECIMALS]
     only = [text.filter(compute.and_not(one, other)) for one, other in (fits, fits[::-1])]
     return (only[0][0].as_py(), only[1][0].as_py()) if all(map(len, only)) else None
@@ -138,24 +131,14 @@ def _between(decimal: str | None, thousands: str | None) -> str:
     """Return the thousands separators, for a class of characters in a pattern."""
     if thousands is None:
         other = "" if decimal is None else DECIMALS[decimal == "."]
-        return other + _APOSTROPHES + _SPACES
-    return _SPACES if thousands.isspace() else _APOSTROPHES if thousands in _APOSTROPHES else thousands
+        return other + _APOSTROPHES + SPACES
+    return SPACES if thousands.isspace() else _APOSTROPHES if thousands in _APOSTROPHES else thousands
 
 
-def without_unit(text: pa.Array) -> pa.Array:
-    """Return texts stripped of blanks, and of one unit before or behind the number."""
-    trimmed = compute.utf8_trim_whitespace(text)
-    if not compute.any(compute.match_substring_regex(trimmed, _UNIT)).as_py():
-        return trimmed
-    bare = compute.replace_substring_regex(trimmed, rf"^([+-]?)\s*{_CURRENCY}\s*", r"\1")
-    behind = compute.replace_substring_regex(trimmed, rf"\s*(?:%|{_CURRENCY})$", "")
-    return compute.if_else(compute.equal(bare, trimmed), behind, bare)
-
-
-def thousands_in(text: pa.Array, decimal: str | None) -> str | None:
+def thousands_in(text: pa.Array, decimal: str | None, unit: str) -> str | None:
     """Return the thousands separator of numbers; None if there are none, or several."""
-    bare = without_unit(text)
-    signs = {"'": _APOSTROPHES, " ": _SPACES} | ({} if decimal is None else {DECIMALS[decimal == "."]: ""})
+    bare = without_unit(text, unit)
+    signs = {"'": _APOSTROPHES, " ": SPACES} | ({} if decimal is None else {DECIMALS[decimal == "."]: ""})
     found = [sign for sign in signs if _holds(bare, signs[sign] or sign)]
     return found[0] if len(found) == 1 else None
 
@@ -173,24 +156,18 @@ def likely_decimal(text: pa.Array) -> str:
 def parse_numbers(text: pa.Array, notation: ColumnNotation) -> tuple[pa.Array, pa.Array]:
     """Return texts as numbers, and which of them are no numbers in this notation; both null where a text is missing.
 
-    12.5% becomes 0.125; the unit of an amount is dropped.
+    12.5% becomes 0.125, 13:45 becomes 13.75; the unit of an amount is dropped.
     """
-    bare = without_unit(text)
+    if notation.unit == CLOCK:
+        return parse_times(text)
+    bare = without_unit(text, notation.unit)
     is_bad = compute.invert(compute.match_substring_regex(bare, pattern(notation.decimal, notation.thousands)))
-    is_bad = compute.or_(is_bad, _has_another_unit(text, notation.unit))
+    is_bad = compute.or_(is_bad, has_another_unit(text, notation.unit))
     digits = compute.replace_substring_regex(bare, f"[{_between(notation.decimal, notation.thousands)}]", "")
     if notation.decimal == ",":
         digits = compute.replace_substring(digits, ",", ".")
     numbers = compute.cast(compute.if_else(is_bad, None, digits), pa.float64())
     return (compute.divide(numbers, 100.0) if notation.unit == PERCENT else numbers), is_bad
-
-
-def _has_another_unit(text: pa.Array, unit: str) -> pa.Array:
-    """Return which texts have another unit, or no percent sign where the others have one."""
-    found = _units(text)
-    if unit != PERCENT:
-        return compute.fill_null(compute.not_equal(found, unit), False)
-    return compute.fill_null(compute.not_equal(found, PERCENT), True)
 
 
 def is_number_somehow(different: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sepc.common.errors import SepcError
+from sepc.common.typing import RowNumbers
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -58,6 +59,11 @@ class FrameMaker:
         except ImportError as error:
             raise SepcError("frame-library-missing", library=self.library) from error
         return frame if self.index is None or not rows else frame.set_axis(self.index)
+
+
+def numbered(row: int, rows_from: RowNumbers) -> int:
+    """Return the number that a row, counted from 0, is called by."""
+    return row + rows_from if isinstance(rows_from, int) else int(rows_from[row])
 
 
 def plain(label: Any) -> Any:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 # Counts, class codes, row numbers. Stored ones may be shorter than 64 bits, see `compact`.
 IntArray = NDArray[np.int64]
+# Numbers that rows are called by: from the first one on, or of each.
+RowNumbers = int | IntArray
 BoolArray = NDArray[np.bool_]
 
 # The largest magnitude of a coordinate: squares of larger numbers may overflow float64.

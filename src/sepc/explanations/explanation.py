@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from sepc.common.frames import FrameMaker, plain
+from sepc.common.frames import FrameMaker, numbered, plain
 from sepc.common.text import length_in_words, listed, many, percent, plural
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, RowNumbers
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, changes_of
 from sepc.explanations.evidence import Evidence, evidence_of, log_ratio
@@ -138,10 +138,11 @@ class TextExplanation(ABC):
         """
         return self.evidence.table()
 
-    def with_rows_from(self, first: int) -> Self:
-        """Return the same with the rows of training records counted from `first` instead of 0."""
-        near = tuple(one._replace(row=one.row + first) for one in self.neighbours)
-        other = None if self.nearest_other is None else self.nearest_other._replace(row=self.nearest_other.row + first)
+    def with_rows_from(self, first: RowNumbers) -> Self:
+        """Return the same with the rows of training records counted from `first` instead of 0, or by their numbers."""
+        near = tuple(one._replace(row=numbered(one.row, first)) for one in self.neighbours)
+        other = self.nearest_other
+        other = None if other is None else other._replace(row=numbered(other.row, first))
         return replace(self, neighbours=near, nearest_other=other)  # type: ignore[type-var]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Findings on single columns of a table: label leaks, ids, and values with contradictory records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,13 +24,14 @@ class SourceColumn:
     """One column of a table, or its indicator of missing values, with its features.
 
     `features` has their numbers: one, or those of all levels of a category, which are then `is_one_hot`. `is_encoded`:
-    the features are other than the column itself.
+    the features are other than the column itself. A date may have equal steps and is still no id.
     """
 
     name: str
     features: IntArray
     is_one_hot: bool
     is_encoded: bool
+    is_date: bool = False
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the level of a category, or the measurement, of each record, shape (n,)."""
@@ -48,11 +49,12 @@ class SourceColumn:
 
 
 def source_columns(
-    X: FloatArray, names: Sequence[str], columns: Mapping[str, Sequence[str]] | None
+    X: FloatArray, names: Sequence[str], columns: Mapping[str, Sequence[str]] | None, dates: Collection[str] = ()
 ) -> list[SourceColumn]:
     """Return the columns of a table by the names of their features; without `columns` each feature is one by itself.
 
-    A column of numbers with missing values gives two: its numbers, and the indicator of missing values.
+    A column of numbers with missing values gives two: its numbers, and the indicator of missing values. `dates` names
+    the columns of dates.
     """
     number = {name: j for j, name in enumerate(names)}
     if columns is None:
@@ -67,7 +69,7 @@ def source_columns(
         if len(which) > 1 and _is_one_hot(X[:, which]):
             found.append(SourceColumn(name, which, True, is_encoded))
         else:
-            found += [SourceColumn(name, which[[k]], False, is_encoded) for k in range(len(which))]
+            found += [SourceColumn(name, which[[k]], False, is_encoded, name in dates) for k in range(len(which))]
     return found
 
 
@@ -136,7 +138,7 @@ def same_column_findings(
 
 
 def _is_id(values: FloatArray, column: SourceColumn) -> bool:
-    if column.is_one_hot or len(values) < 30 or not (values == np.rint(values)).all():
+    if column.is_one_hot or column.is_date or len(values) < 30 or not (values == np.rint(values)).all():
         return False
     if len(np.unique(values)) < 0.98 * len(values):
         return False

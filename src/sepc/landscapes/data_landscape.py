@@ -4,7 +4,7 @@ Each class is described by its minimum-volume ellipsoid, the overlap of two clas
 both ellipsoids, and by the volume of the ellipsoid around these (the paper's overlap ratio, OVR).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -14,7 +14,7 @@ import numpy as np
 
 from sepc.common.frames import FrameMaker
 from sepc.common.text import plural
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, RowNumbers
 from sepc.common.validation import training_set
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.landscapes.column_findings import SourceColumn, column_findings, same_column_findings, source_columns
@@ -127,7 +127,13 @@ class DataLandscape:
 
 
 def landscape(
-    X: Any, y: Any, *, on_step: OnStep | None = None, columns: Mapping[str, Sequence[str]] | None = None
+    X: Any,
+    y: Any,
+    *,
+    on_step: OnStep | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    rows_from: RowNumbers = 1,
+    dates: Collection[str] = (),
 ) -> DataLandscape:
     """Describe labelled data before anything is fitted: overlap of the classes, their dimensions, findings.
 
@@ -143,6 +149,10 @@ def landscape(
     columns : dict of str to sequence of str, optional
         The features that an encoder has made of each column of a table: findings are then on columns, and
         dependences by the encoding are no findings. By default each feature is a column of its own.
+    rows_from : int or ndarray of int, shape (n,), default=1
+        Number of the first row in findings, or the number of each.
+    dates : collection of str, optional
+        The columns of dates: their values may follow each other by equal steps without being ids.
 
     Returns
     -------
@@ -167,7 +177,7 @@ def landscape(
         dimension=survey.hull.dimension,
         notes=survey.class_summaries(),
         overlaps=overlaps,
-        findings=gravest_first(_findings(survey, overlaps, contradictions, columns)),
+        findings=gravest_first(_findings(survey, overlaps, contradictions, columns, rows_from, dates)),
         ellipsoids=survey.ellipsoids(),
         n_passes=survey.n_read / len(survey.data.X),
         frames=frames,
@@ -180,10 +190,12 @@ def _findings(
     overlaps: Sequence[PairOverlap],
     contradictions: Sequence[Sequence[int]],
     columns: Mapping[str, Sequence[str]] | None,
+    rows_from: RowNumbers,
+    dates: Collection[str],
 ) -> Iterator[Finding]:
     data, X = survey.data, survey.data.X
     labels = [str(label) for label in data.classes.tolist()]
-    sources = source_columns(X, data.features, columns)
+    sources = source_columns(X, data.features, columns, dates)
     yield from column_findings(X, data.codes, sources, data.features)
     constant = np.flatnonzero(survey.scale == 0.0).tolist()
     # The indicators of a category add up to 1: without the last of them they are independent.
@@ -195,7 +207,8 @@ def _findings(
     n_free = int(np.count_nonzero(scale))
     yield from feature_findings(data.features, X[0], constant, of_features, survey.hull.dimension, n_free)
     yield from same_column_findings(data.features, sources, of_indicators)
-    yield from record_findings([labels[code] for code in data.codes.tolist()] if contradictions else [], contradictions)
+    own = [labels[code] for code in data.codes.tolist()] if contradictions else []
+    yield from record_findings(own, contradictions, rows_from)
     yield from class_findings(labels, survey.sizes, X.shape[1])
     yield from outside_findings(survey.n_outside(), len(X), X.shape[1], of_classes=True)
     yield from pair_findings(overlaps)

@@ -6,8 +6,9 @@ from html import escape
 
 import numpy as np
 
+from sepc.common.frames import numbered
 from sepc.common.text import listed, percent, plural, shortened
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, RowNumbers
 from sepc.landscapes.constants import (
     HEAVY_OVERLAP,
     MIXED_NEIGHBOURS,
@@ -111,11 +112,13 @@ def feature_findings(
         )
 
 
-def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
+def record_findings(
+    labels: Sequence[str], groups: Sequence[Sequence[int]], rows_from: RowNumbers = 1
+) -> Iterator[Finding]:
     """Yield findings on groups of rows, from 0, that share all their values but not their labels."""
     n_records, n_groups, n_contradictory = len(labels), len(groups), sum(map(len, groups))
     if n_contradictory:
-        described = [_rows_with_labels(rows, labels) for rows in groups]
+        described = [_rows_with_labels(rows, labels, rows_from) for rows in groups]
         yield Finding(
             "contradictory-duplicates",
             "warning",
@@ -127,13 +130,13 @@ def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> I
         )
 
 
-def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
-    """Return rows, counted from 1, with their labels; if there are many, some of each label."""
+def _rows_with_labels(rows: Sequence[int], labels: Sequence[str], rows_from: RowNumbers) -> str:
+    """Return the numbers of rows with their labels; if there are many, some of each label."""
     if len(rows) <= NAMED:
-        return listed([f"{row + 1} ({labels[row]})" for row in rows])
+        return listed([f"{numbered(row, rows_from)} ({labels[row]})" for row in rows])
     by_label: dict[str, list[int]] = {}
     for row in rows:
-        by_label.setdefault(labels[row], []).append(row + 1)
+        by_label.setdefault(labels[row], []).append(numbered(row, rows_from))
     return listed([f"{shortened(some, 3)} ({label})" for label, some in by_label.items()])
 
 

@@ -107,6 +107,8 @@ def _pack_pipeline(writer: ArrayWriter, pipeline: Any, training_rows: bool) -> H
     encoder, clf = (step for _, step in pipeline.steps)
     kind = _kind_of(clf, _CLASSIFIERS)
     inside = _KINDS[kind].pack(writer, clf, training_rows)
+    if inside["training_rows"] and pipeline.row_numbers_ is not None:
+        writer.put(_ROW_NUMBERS, pipeline.row_numbers_)
     return {
         "encoder": encoder.to_dict(),
         "parameters": pack_parameters({name: getattr(pipeline, name) for name in _own_parameters(pipeline)}),
@@ -126,6 +128,10 @@ def _unpack_pipeline(reader: ArrayReader, header: Header) -> Any:
     features: Any = encoder.get_feature_names_out().tolist()
     require(features == inside["features"], "features of the encoder")
     pipeline.set_params(**unpack_parameters(header["parameters"], _own_parameters(pipeline)))
+    if _ROW_NUMBERS in reader:
+        n = int(pipeline[-1].model_.records.rows.max()) + 1
+        pipeline.row_numbers_ = reader.integers(_ROW_NUMBERS, (None,), 1, 1 << 48)
+        require(len(pipeline.row_numbers_) >= n, "row numbers")
     return pipeline
 
 
@@ -139,6 +145,8 @@ class _Kind(NamedTuple):
     pack: Callable[[ArrayWriter, Any, bool], Header]
     unpack: Callable[[ArrayReader, Header], Any]
 
+
+_ROW_NUMBERS = "row_numbers"
 
 # A file names one of these classes; nothing else is ever made from a file.
 _KINDS = {

@@ -108,7 +108,7 @@ def lowest_safe_threshold(
 def _tested(is_last: BoolArray, entering: IntArray) -> BoolArray:
     """Return which ranks are tested: the last of equal trusts, and those from the first part that enters among them."""
     entered = np.cumsum(entering)
-    group = np.cumsum(is_last) - is_last
+    group: IntArray = np.cumsum(is_last) - is_last
     before = np.concatenate([[0], entered[is_last]])[group]
     return is_last | (entered > before)
 

@@ -10,6 +10,7 @@ from typing import Any
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
+from sepc.common.typing import RowNumbers
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.reports.forms import as_html, as_markdown
@@ -129,7 +130,7 @@ def report(
     min_trust: float | None = None,
     max_records: int | None = None,
     training_rows: bool = True,
-    rows_from: int = 0,
+    rows_from: RowNumbers = 0,
     on_step: OnStep | None = None,
     groups: Any = None,
 ) -> Report:
@@ -155,8 +156,9 @@ def report(
         ensemble 25, as its explanations take several times as long.
     training_rows : bool, default=True
         Whether training records may be shown, as neighbours and by row number.
-    rows_from : int, default=0
-        Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
+    rows_from : int or ndarray of int, default=0
+        Number of the first training row in texts and tables, 0 as in Python; or the number of each, such as its row in
+        a file.
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each explanation; an error that it raises ends the run.
     groups : array-like of shape (n,) or (n, n_groups), optional

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sepc.common.typing import IntArray
+from sepc.common.typing import IntArray, RowNumbers
 from sepc.explanations.evidence import ColumnEvidence, Evidence
 from sepc.reports.subject import Subject, short
 
@@ -35,7 +35,7 @@ def choose(subject: Subject, most: int) -> IntArray:
 
 
 def verdicts(
-    subject: Subject, rows: IntArray, training_rows: bool, rows_from: int = 0, on_step: OnStep | None = None
+    subject: Subject, rows: IntArray, training_rows: bool, rows_from: RowNumbers = 0, on_step: OnStep | None = None
 ) -> dict[str, Any]:
     """Explain the verdicts on some test records.
 

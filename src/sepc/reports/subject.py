@@ -116,6 +116,15 @@ class Subject:
             return tuple(Word(column.name, at, column.is_level) for column, at in feature_slices(step.columns_))
         return Vocabulary(self.model.features).words
 
+    @property
+    def dates(self) -> list[str]:
+        """Columns of dates."""
+        for _, step in getattr(self.clf, "steps", ())[:-1]:
+            from sepc.tables.columns import date_columns  # needs pandas, as the encoder does
+
+            return date_columns(step.columns_)
+        return []
+
     def named(self, features: IntArray) -> list[str]:
         """Return the columns that some features, given by number, belong to."""
         return [word.name for word in self.words if np.any((features >= word.at.start) & (features < word.at.stop))]

@@ -8,6 +8,7 @@ import numpy as np
 
 import sepc
 from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
+from sepc.common.typing import RowNumbers
 from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.performance import results
 from sepc.reports.promised_parts import promise_results
@@ -43,7 +44,7 @@ def summary(
     min_trust: float,
     max_records: int,
     training_rows: bool,
-    rows_from: int,
+    rows_from: RowNumbers,
     on_step: OnStep | None,
     groups: Any = None,
 ) -> dict[str, Any]:

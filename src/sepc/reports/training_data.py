@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sepc.common.frames import FrameMaker
+from sepc.common.frames import FrameMaker, numbered
 from sepc.common.text import many, plural, shortened
+from sepc.common.typing import RowNumbers
 from sepc.estimators.classifier import SEPClassifier
 from sepc.landscapes.data_landscape import DataLandscape, landscape
 from sepc.landscapes.findings import Finding, gravest_first
@@ -18,7 +19,7 @@ from sepc.reports.subject import Subject, short
 _NAMED = 8
 
 
-def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[str, Any]:
+def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -> dict[str, Any]:
     """Return findings on the training records, gravest first, with a note on these records.
 
     They name training records by row number, from `rows_from` on, only if `training_rows`.
@@ -37,7 +38,9 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
     values = np.where(np.isclose(values, np.rint(values), rtol=1e-12, atol=1e-12), np.rint(values), values)
     X = FrameMaker().frame(dict(zip(model.features, values.T, strict=True)))
     columns = {word.name: model.features[word.at] for word in subject.words}
-    view = landscape(X, model.classes[records.codes[order]], columns=columns)
+    first = 1 if isinstance(rows_from, int) else rows_from
+    numbers = np.array([numbered(row, first) for row in records.rows[order].tolist()])
+    view = landscape(X, model.classes[records.codes[order]], columns=columns, rows_from=numbers, dates=subject.dates)
     found = [
         *of_known_records(subject),
         *of_new_values(subject),
@@ -113,12 +116,17 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, rows_from: int = 0) -> Iterator[Finding]:
+def of_fitted_landscape(
+    fitted: FittedLandscape, training_rows: bool = True, rows_from: RowNumbers = 0
+) -> Iterator[Finding]:
     """Yield findings on the regions, and on outlying training records."""
     yield from fitted.findings
     content = fitted.to_dict()
-    rows = {name: sorted({row["row"] + rows_from for row in content[name]}) for name in ("isolated", "outliers")}
-    rows["impure"] = [row["row"] + rows_from for row in content["impure"]]  # the most doubtful first
+    rows = {
+        name: [numbered(row["row"], rows_from) for row in content[name]] for name in ("isolated", "outliers", "impure")
+    }
+    # Impure ones stay in their order, the most doubtful first.
+    rows |= {name: sorted({*rows[name]}) for name in ("isolated", "outliers")}
     if content["disjuncts"]:
         n = len(content["disjuncts"])
         yield Finding(
@@ -130,7 +138,8 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
         )
     for name, code, severity, title, meaning, remedy in RECORD_FINDINGS:
         if rows[name]:
-            evidence = _some(rows[name], meaning, training_rows)
+            of = "of the training set" if isinstance(rows_from, int) else "in the file"
+            evidence = _some(rows[name], meaning, of) if training_rows else f"{meaning}."
             if name == "impure":
                 evidence = f"{evidence} {_doubtful(content[name])}"
             yield Finding(code, severity, _counted(len(rows[name]), title), evidence, remedy)
@@ -187,7 +196,5 @@ def _counted(n: int, does: tuple[str, str, str]) -> str:
     return f"{n} training {plural('record', n)} {one if n == 1 else several} {what}"
 
 
-def _some(rows: list[int], meaning: str, training_rows: bool) -> str:
-    if not training_rows:
-        return f"{meaning}."
-    return f"{meaning}: {plural('row', len(rows))} {shortened(rows, _NAMED)} of the training set."
+def _some(rows: list[int], meaning: str, of: str) -> str:
+    return f"{meaning}: {plural('row', len(rows))} {shortened(rows, _NAMED)} {of}."

@@ -35,6 +35,15 @@ _WRITTEN = {
     ("numbers", 'for example by pandas.read_csv(path, decimal=",", thousands=".")'): re.compile(
         r"[-+$€£]?\d+([.,' ]\d+)+ ?%?"
     ),
+    ("numbers with a unit", "for example by column.str.removesuffix(' mg').astype(float)"): re.compile(
+        r"[-+]?\d[\d.,]*\s*[^\W\d_°]{1,8}|[-+]?\d[\d.,]*\s*°[CF]?"
+    ),
+    ("times", "for example by pandas.to_timedelta(column + ':00')"): re.compile(
+        r"\d{1,3}:\d{2}(:\d{2})?( ?[AaPp]\.?[Mm]\.?)?"
+    ),
+    ("two numbers", "for example by column.str.split('/', expand=True).astype(float)"): re.compile(
+        r"\d+([.,]\d+)?\s*[/x]\s*\d+([.,]\d+)?"
+    ),
 }
 
 

@@ -317,6 +317,11 @@ def features_by_column(columns: tuple[Column, ...], names: list[str]) -> dict[st
     return {column.name: names[at] for column, at in feature_slices(columns)}
 
 
+def date_columns(columns: tuple[Column, ...]) -> list[str]:
+    """Return the names of the columns of dates."""
+    return [column.name for column in columns if column.kind == DATE]
+
+
 def feature_slices(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
     """Return the columns that have features, and where these are."""
     ends = np.cumsum([len(column.features) for column in columns]).tolist()

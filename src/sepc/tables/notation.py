@@ -9,6 +9,8 @@ from sepc.common.errors import InputError
 DECIMALS = (".", ",")
 # The order of day, month and year; in "named" the month is a word.
 DATE_ORDERS = ("dmy", "mdy", "ymd", "named")
+# The unit of times such as 13:45, which are read as hours.
+CLOCK = "h:mm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,11 @@ class ColumnNotation:
     thousands : str or None
         Thousands separator; None if no number has shown it.
     unit : str
-        A percent sign, or the sign of a currency; empty for bare numbers.
+        A percent sign, the sign of a currency, another unit such as ``mg``, or ``h:mm`` for times; empty for bare
+        numbers.
     date : {"dmy", "mdy", "ymd", "named"} or None
-        Order of day, month and year, or that the month is a word; None for numbers.
+        Order of day, month and year, or that the month is a word; None for numbers. Dates with the year first, or with
+        the month as a word, may be among those in another order.
     """
 
     decimal: str | None = None

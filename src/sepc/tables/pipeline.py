@@ -91,6 +91,8 @@ class TablePipeline(LinkedToSite, Pipeline):
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Names of the raw columns.
+    row_numbers_ : ndarray of int, shape (n,), or None
+        Numbers of the training rows in their file, from 1, where the command line has fitted to some of its rows.
 
     Examples
     --------
@@ -102,6 +104,8 @@ class TablePipeline(LinkedToSite, Pipeline):
     >>> clf["columns"].notes[1]
     'smoker: category with 2 values, one feature that says whether it is yes.'
     """
+
+    row_numbers_: IntArray | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the encoder to the table, and the classifier to its features.
@@ -131,6 +135,7 @@ class TablePipeline(LinkedToSite, Pipeline):
                 super().fit(X, labels(y), **params)
             else:
                 self._fit_by_weight(X, labels(y), sample_weight, **params)
+        self.row_numbers_ = None
         return self
 
     def _fit_by_weight(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:

@@ -61,10 +61,10 @@ def run(options: Namespace) -> None:
         terms = {"min_trust": least_trust(options), "by_promise": by_promise}
         show_json({**files, **terms, **content, "groups": [g._asdict() for g in groups]})
         return
-    terms = printed("trust-from", min_trust=least_trust(options))
+    limit = printed("trust-from", min_trust=least_trust(options))
     if any(_is_by_promise(model, options) for model in models):
-        terms = printed("as-promised", otherwise=terms)
-    show(_text(options, source.name, found, content, groups, terms))
+        limit = printed("as-promised", otherwise=limit)
+    show(_text(options, source.name, found, content, groups, limit))
     for name in "AB":
         for text in content[name.lower()].get("label_notes", ()):
             note_text(f"{name}: {text}")

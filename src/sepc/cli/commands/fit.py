@@ -31,7 +31,6 @@ from sepc.cli.console import (
 from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import learned_from
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
@@ -48,7 +47,7 @@ from sepc.reports.baselines import baseline_results, class_numbers, mean_log_los
 from sepc.reports.label_results import LabelResults
 from sepc.reports.sentences import claim_warning
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
-from sepc.tables.columns import features_by_column
+from sepc.tables.columns import date_columns, features_by_column
 
 
 def run(options: Namespace) -> None:
@@ -73,6 +72,7 @@ def run(options: Namespace) -> None:
     traps = _traps(model, train)
     report = {
         "rows": len(train.labels),
+        "unlabelled": data.n_unlabelled,
         **summarize(model),
         "findings": [finding.to_dict() for finding in traps],
         "n_imp_path": None if path is None else path.to_dict(),
@@ -123,8 +123,8 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
         if error.code != "calibration-rows-learned":
             raise
         # Equal in what the model reads of them: rows that differ elsewhere may have come apart.
-        others = cal.rows(~learned_from(model, model["columns"].transform(cal.table)))
-        note("learned-left-out", n=len(cal.labels) - len(others.labels))
+        others = cal.rows(np.delete(np.arange(len(cal.labels)), error.fields["learned"]))
+        note("learned-left-out", n=len(error.fields["learned"]))
         promise = make_promise(model, others, made_from, by, confidence, **terms)
     model.sign(promise)
     if not promise.is_kept:
@@ -138,7 +138,8 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
     names = features.columns.tolist()
     columns = features_by_column(model["columns"].columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
-    found = trap_findings(X, codes, source_columns(X, names, columns))
+    dates = date_columns(model["columns"].columns_)
+    found = trap_findings(X, codes, source_columns(X, names, columns, dates))
     return [finding for finding in found if finding.severity != "note"]
 
 
@@ -187,6 +188,7 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
     model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
     model["columns"].text_notation_ = data.notation
+    model.row_numbers_ = data.row_numbers
     return model
 
 

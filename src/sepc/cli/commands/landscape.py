@@ -6,7 +6,7 @@ from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
-from sepc.tables.columns import features_by_column
+from sepc.tables.columns import date_columns, features_by_column
 
 
 def run(options: Namespace) -> None:
@@ -18,11 +18,13 @@ def run(options: Namespace) -> None:
     names = features.columns.tolist()
     columns = features_by_column(encoder.columns_, names)
     with step_progress("landscape") as on_step:
-        found = landscape(features, data.labels, on_step=on_step, columns=columns)
+        dates = date_columns(encoder.columns_)
+        numbers = data.numbers_in_file
+        found = landscape(features, data.labels, on_step=on_step, columns=columns, rows_from=numbers, dates=dates)
     if options.json:
-        # The command line counts rows from 1.
-        rows = [[row + 1 for row in group] for group in found.contradictions]
-        show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes})
+        rows = [numbers[[*group]].tolist() for group in found.contradictions]
+        unlabelled = {"unlabelled": data.n_unlabelled}
+        show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes, **unlabelled})
         return
     for text in encoder.notes:
         note_text(text)

@@ -34,7 +34,7 @@ def run(options: Namespace) -> None:
         save(model.sign(promise), options.output)
         say("model-written", path=options.output)
     if options.json:
-        show_json({"model": options.output, "promise": promise.to_dict()})
+        show_json({"model": options.output, "unlabelled": data.n_unlabelled, "promise": promise.to_dict()})
     else:
         show(promise_text(promise))
     if not promise.is_kept:
@@ -89,16 +89,18 @@ def make_promise(
     """
     groups = None if group_column(by) is None else data.groups
     if groups is not None and None in (values := groups.tolist()):
-        raise InputError("by-column-gap", name=data.name, column=by, row=values.index(None) + 1)
+        raise InputError("by-column-gap", name=data.name, column=by, row=data.numbers_in_file[values.index(None)])
     parts = by if groups is None else groups
     try:
         found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
     except InputError as error:
         if error.code != "calibration-records-learned":
             raise
-        rows = shortened([row + 1 for row in error.fields["rows"]], 10)
-        n, n_rows = error.fields["n"], error.fields["n_records"]
-        raise InputError("calibration-rows-learned", name=data.name, n=n, n_rows=n_rows, rows=rows) from error
+        learned = error.fields["rows"]
+        rows, n_rows = shortened(data.numbers_in_file[learned].tolist(), 10), len(data.labels)
+        raise InputError(
+            "calibration-rows-learned", name=data.name, n=len(learned), n_rows=n_rows, rows=rows, learned=learned
+        ) from error
     if found.note:
         note_text(f"of the calibration rows: {found.note}")
     return replace(found, made_from=made_from, group_column=found.group_column if groups is None else str(by))

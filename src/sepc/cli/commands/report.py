@@ -9,7 +9,7 @@ from sepc.cli.commands.promise import note_unkept
 from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import group_column_of, read_labelled_for, read_model, with_policy
+from sepc.cli.model_inputs import group_column_of, read_labelled_for, read_model, training_row_numbers, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
 
@@ -33,7 +33,7 @@ def run(options: Namespace) -> None:
             title=options.title or _title(options),
             max_records=options.max_records,
             training_rows=not options.no_training_rows,
-            rows_from=1,
+            rows_from=training_row_numbers(model),
             on_step=on_step,
             groups=test.groups,
         )
