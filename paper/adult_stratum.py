@@ -309,8 +309,8 @@ def _by_trust(a: Assessment, y_test: NDArray[Any]) -> dict[str, float]:
         found[f"{key}.right"] = mean(right[chosen])
         found[f"{key}.outside"] = mean(outside[chosen & ~right])
         found[f"{key}.wrong"] = mean(chosen[~right])
-        found[f"{key}.n_wrong"] = np.count_nonzero(chosen & ~right)
-        found[f"{key}.n_outside"] = np.count_nonzero(chosen & ~right & outside)
+        found[f"{key}.n_wrong"] = int((chosen & ~right).sum())
+        found[f"{key}.n_outside"] = int((chosen & ~right & outside).sum())
     return found
 
 

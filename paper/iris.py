@@ -113,7 +113,7 @@ def _by_class(key: str, clf: SEPClassifier, wrong: BoolArray, y_test: NDArray[An
     found: dict[str, float] = {}
     for name, p in zip(_CLASSES, clf.partitions_, strict=True):
         found[f"{key}{name}"] = n_ellipsoids(p, 0)
-        found[f"{key}{name}_wrong"] = np.count_nonzero(wrong & (y_test == name))
+        found[f"{key}{name}_wrong"] = int((wrong & (y_test == name)).sum())
     return found
 
 

@@ -94,12 +94,12 @@ def _why(worst: tuple[Rows, Rows], best: tuple[Rows, Rows]) -> dict[str, float]:
         missed = test[is_missed]
         found[f"{key}.accuracy"] = mean(a.label == y[test])
         found[f"{key}.missed"] = len(missed)
-        found[f"{key}.in_pure"] = np.count_nonzero(is_missed & (a.counts[:, 1] == 0))
+        found[f"{key}.in_pure"] = int((is_missed & (a.counts[:, 1] == 0)).sum())
     for key, rows in (("in_best", best[0]), ("again", np.concatenate(worst))):
         clf = classifier("paper", _N_IMP).fit(X[rows], y[rows])
         together, theirs = ellipsoid_of_their_own(clf.partitions_[0], np.isin(rows, missed))
         found |= {f"{key}.together": together, f"{key}.theirs": theirs}
-        found[f"{key}.right"] = np.count_nonzero(clf.predict(X[missed]) == "Normal") if len(missed) else 0
+        found[f"{key}.right"] = int((clf.predict(X[missed]) == "Normal").sum()) if len(missed) else 0
     return found
 
 
