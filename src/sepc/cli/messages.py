@@ -43,6 +43,8 @@ MESSAGES = {
     "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
     "promise-accepts-none": "by its promise: {accepted:of} accepted",
     # inspect
+    "about": "{name}{tags}, fitted on {day}",
+    "unnamed": "model",
     "model": "{kind}({parameters}), {n_features:many feature}, {n_regions:many region}",
     "learned-from": "learned from {n:,} rows: {classes}",
     "class-shares": "Class shares, as stated: {shares}.",

@@ -20,6 +20,7 @@ from sepc.cli.labelled_tables import (
 )
 from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
+from sepc.common.days import today
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import BoolArray, FloatArray, RowNumbers
@@ -77,6 +78,12 @@ def group_column_of(model: Any) -> str | None:
 def classifier_of(model: Any) -> Any:
     """Return the classifier of a pipeline, or the model itself."""
     return model["classifier"] if isinstance(model, TablePipeline) else model
+
+
+def state_origin(model: Any, **about: Any) -> None:
+    """State the day of a fit, and perhaps the name and tags of the model."""
+    clf = classifier_of(model)
+    clf.about_ = clf.about_._replace(fitted_on=today(), **about)
 
 
 def learned_from(model: Any, features: Any) -> BoolArray | None:

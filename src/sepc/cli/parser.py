@@ -193,6 +193,9 @@ def _fit(commands: Any) -> None:
         help="share of the rows of each label to make the promise from, besides those of --holdout or --test; the "
         "model does not learn from them (default: 0.3)",
     )
+    command.add("--name", default="", metavar="TEXT", help="name of the model, kept in it; inspect shows it")
+    tag = "a fact to keep in the model, such as site=north; repeat it for several"
+    command.add("--tag", type=_tag, action="append", default=[], metavar="KEY=VALUE", help=tag)
     command.output("MODEL", "the model to write", required=True)
 
 
@@ -367,6 +370,13 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
     return int(text)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    key, between, value = text.partition("=")
+    if not key or not between:
+        raise ArgumentTypeError(f"{text!r} is no tag; expected KEY=VALUE, such as site=north")
+    return key, value
 
 
 def _row(text: str) -> int:

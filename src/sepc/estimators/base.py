@@ -15,7 +15,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.messages import message
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.common.validation import is_of, new_points, stays_on_device
+from sepc.common.validation import TrainingSet, is_of, new_points, stays_on_device
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
 from sepc.model.acceptance import MinTrust, Promise, require_key
@@ -23,7 +23,7 @@ from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy, stated
-from sepc.model.row_digests import Digests, are_known
+from sepc.model.row_digests import About, Digests, are_known, fingerprint_of, kept_digests
 from sepc.scale.dispatch import points_elsewhere
 
 
@@ -35,6 +35,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     model_: FittedModel
     _promise: Promise | None = None
     _digests: Digests | None = None
+    about_: About
     _frames: FrameMaker
 
     @property
@@ -160,9 +161,16 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         return None if self._digests is None else are_known(self._digests, new_points(self, X))
 
-    def _keep(self, model: Any, frames: FrameMaker, digests: Digests | None) -> None:
-        """Become the classifier of a model that was fitted; what was signed or calibrated before is forgotten."""
-        self._digests = digests
+    def _keep(self, model: Any, frames: FrameMaker, checked: TrainingSet | None) -> None:
+        """Become the classifier of a model that was fitted; what was signed or calibrated before is forgotten.
+
+        `checked` is the training set, None where it is not in memory.
+        """
+        self._digests, self.about_ = None, About()
+        if checked is not None:
+            named = [*model.features, *model.classes.tolist()]
+            self._digests = kept_digests(checked.X)
+            self.about_ = About(data=fingerprint_of(checked.X, checked.codes, named))
         self.model_ = self._stated(model)
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count

@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import IntArray
-from sepc.common.validation import feature_labels, names_of, new_points, training_set
+from sepc.common.validation import TrainingSet, feature_labels, names_of, new_points, training_set
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import DENSITY_METHODS
 from sepc.model.partition_model import CountModel, DensityModel
-from sepc.model.row_digests import Digests, kept_digests
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -175,14 +174,14 @@ class SEPClassifier(TrustClassifier):
         with as_it_was_on_error(self):
             settings = self._settings()
             settings.check()
-            fit, training, digests = self._training(X, y, sample_weight)
+            fit, training, checked = self._training(X, y, sample_weight)
             self._policy(training.classes, np.ones(len(training.classes), dtype=np.int64))  # refuses what cannot be
             progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
             fitted = fit(training, features, settings, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._keep(fitted.model, FrameMaker.like(X), digests)
+            self._keep(fitted.model, FrameMaker.like(X), checked)
             self.partitions_, self._is_frame = fitted.partitions, hasattr(self, "feature_names_in_")
             self.mean_, self.scale_ = fitted.model.scales.mean, fitted.model.scales.scale
         self._warn_of_isolated()
@@ -192,12 +191,12 @@ class SEPClassifier(TrustClassifier):
         counts = self.n_imp is None and self.trust not in DENSITY_METHODS
         return FitSettings(PAPERS_COUNT if counts else self.n_imp, self.trust, self.standardize, self.n_jobs)
 
-    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any, Digests | None]:
-        """Return the way to fit a training set, the set itself, checked, and the digests of its records in memory."""
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any, TrainingSet | None]:
+        """Return the way to fit a training set, the set itself, and as it came if it is in memory."""
         scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
         if scattered is None:
             checked = training_set(X, y, self, sample_weight)
-            return fit_in_memory, arranged(checked), kept_digests(checked.X)
+            return fit_in_memory, arranged(checked), checked
         if sample_weight is not None:
             raise InputError("sample-weight-not-in-memory")
         self.n_features_in_, names = scattered.records.dim, names_of(X)

@@ -195,6 +195,7 @@ def refitted(
         trials=trials,
         promise_withdrawn=watched.promise is not None,
     )
+    new.about_ = watched.classifier.about_._replace(data=new.about_.data, fitted_on="")
     if new._digests is not None and watched.classifier._digests is not None:
         # The old records may differ in the last digit.
         new._digests = np.union1d(new._digests, watched.classifier._digests)

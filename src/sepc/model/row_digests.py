@@ -1,6 +1,8 @@
-"""Digests of training records: they show whether a record was one, without holding its values."""
+"""Digests of training records, which show whether a record was one, and where a model comes from."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,19 @@ MOST_DIGESTS = 1_000_000
 Digests = NDArray[np.uint64]
 
 
+class About(NamedTuple):
+    """Where a fitted classifier comes from: its name, tags, the day of its fit, and a fingerprint of its data.
+
+    The fingerprint is a hash of the training records and their labels, in any order; empty where there are no digests.
+    Name, tags and day are those that somebody has stated, as ``sepc fit`` does: a fit reads no clock.
+    """
+
+    name: str = ""
+    tags: dict[str, str] = {}  # noqa: RUF012
+    fitted_on: str = ""
+    data: str = ""
+
+
 def row_digests(X: FloatArray) -> Digests:
     """Return a number for each row, shape (n,), equal where the rows are: -0.0 is 0.0, and all NaN are equal."""
     rows = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X + 0.0), dtype="<f8")
@@ -22,6 +37,14 @@ def row_digests(X: FloatArray) -> Digests:
 def kept_digests(X: FloatArray) -> Digests | None:
     """Return the digests of a training set in ascending order, each once; None of too many records."""
     return np.unique(row_digests(X)) if len(X) <= MOST_DIGESTS else None
+
+
+def fingerprint_of(X: FloatArray, codes: NDArray[np.integer], named: Sequence[Any]) -> str:
+    """Return a hash of records and their classes, in any order, and of the names of features and labels."""
+    if len(X) > MOST_DIGESTS:
+        return ""
+    digests = np.sort(row_digests(np.column_stack([X, codes])))
+    return blake2b(repr(list(named)).encode() + digests.astype("<u8").tobytes(), digest_size=16).hexdigest()
 
 
 def are_known(digests: Digests, X: FloatArray) -> BoolArray:

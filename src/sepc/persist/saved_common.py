@@ -15,6 +15,7 @@ from sepc.estimators.label_sets import LabelScores
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.row_digests import About
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
@@ -69,6 +70,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "features_have_names": hasattr(clf, "feature_names_in_"),
         "frames": clf._frames.library,
         "training_rows": training_rows,
+        "about": clf.about_._asdict(),
         **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
     }
 
@@ -88,10 +90,17 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(header["frames"] in ("pandas", "polars"), "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
+    clf.about_ = _unpacked_about(header["about"])
     if "row_digests" in reader:
         clf._digests = reader.bits("row_digests", (None, 1), 64)[:, 0]
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
     return clf, summary
+
+
+def _unpacked_about(packed: Header) -> About:
+    about = About(**packed)
+    require_texts([about.name, about.fitted_on, about.data, *about.tags, *about.tags.values()])
+    return about
 
 
 def _packed_promise(promise: Any) -> Header:

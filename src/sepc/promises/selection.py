@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from reprlib import repr as repr_in_short
 from typing import Any
 
 import numpy as np
 
+from sepc.common.days import today
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
 from sepc.common.validation import require_share
@@ -120,7 +120,7 @@ def select_min_trust(
         "n_calibration": len(cal.trust),
         "class_prior": None if prior is None else tuple(prior.tolist()),
         "costs": None if request.costs is None else tuple(map(tuple, request.costs.tolist())),
-        "made_on": date.today().isoformat(),
+        "made_on": today(),
         "key": cal.key,
         "stated": stated_of(clf),
         "note": repeated,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, require_columns
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model
+from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model, state_origin
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
@@ -41,6 +41,7 @@ def run(options: Namespace) -> None:
     found = monitor.report()
     new, changes = _repartitioned(options, monitor)
     if new is not None:
+        state_origin(new)
         save(new, options.output)
         say("model-written", path=options.output)
         if new.promise is not None:

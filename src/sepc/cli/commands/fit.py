@@ -31,6 +31,7 @@ from sepc.cli.console import (
 from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
+from sepc.cli.model_inputs import state_origin
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
@@ -67,6 +68,7 @@ def run(options: Namespace) -> None:
         test = test if has_test else train
     path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
+    state_origin(model, name=options.name, tags=dict(options.tag))
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
     traps = _traps(model, train)

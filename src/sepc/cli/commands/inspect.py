@@ -43,6 +43,7 @@ def summarize(model: Any) -> dict[str, Any]:
     encoder = model["columns"] if isinstance(model, TablePipeline) else None
     return {
         "kind": type(clf).__name__,
+        **clf.about_._asdict(),
         "parameters": {name: value for name, value in clf.get_params().items() if name not in _NOT_SHOWN},
         "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
@@ -75,8 +76,12 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())
     n_features, n_regions = len(summary["features"]), summary["n_regions"]
     rows = sum(summary["classes"].values()) if n_rows is None else n_rows
+    about = classifier_of(model).about_
+    tags = "".join(f", {key}={value}" for key, value in about.tags.items())
+    named = [printed("about", name=about.name or printed("unnamed"), tags=tags, day=about.fitted_on)]
     return "\n".join(
         [
+            *(named if about.fitted_on else []),
             printed("model", kind=summary["kind"], parameters=parameters, n_features=n_features, n_regions=n_regions),
             printed("learned-from", n=rows, classes=counted(summary["classes"])),
             calibration_text(model),

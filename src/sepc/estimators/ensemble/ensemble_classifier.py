@@ -16,7 +16,6 @@ from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.vocabulary import Vocabulary
-from sepc.model.row_digests import kept_digests
 
 
 class SEPEnsembleClassifier(TrustClassifier):
@@ -137,7 +136,7 @@ class SEPEnsembleClassifier(TrustClassifier):
             fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._keep(fitted.model, FrameMaker.like(X), kept_digests(checked.X))
+            self._keep(fitted.model, FrameMaker.like(X), checked)
             self.weights_, self.out_of_fold_proba_ = fitted.model.stack.weights, fitted.out_of_fold_proba
         return self
 
