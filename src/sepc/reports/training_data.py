@@ -32,7 +32,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         }
     # In the original order: findings name rows.
     order = np.argsort(records.rows, kind="stable")
-    values = model.original(records.points[order])
+    values = model.original(records.as_they_came[order])
     # Standardising leaves rounding errors; indicators of categories must be exactly 0 or 1.
     values = np.where(np.isclose(values, np.rint(values), rtol=1e-12, atol=1e-12), np.rint(values), values)
     X = FrameMaker().frame(dict(zip(model.features, values.T, strict=True)))
@@ -48,14 +48,8 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         # Findings on regions replace those with the same code on whole classes.
         codes = {finding.code for finding in of_regions}
         found = [finding for finding in found if finding.code not in codes] + of_regions
-    note = f"{view.title}."
-    if records.gaps is not None:
-        n_gaps = int(np.count_nonzero(records.gaps.any(axis=1)))
-        note += (
-            f" {many(n_gaps, 'record')} of these lack values; what is said of them goes by what stands in for those."
-        )
     return {
-        "note": note,
+        "note": f"{view.title}.",
         "findings": [finding.to_dict() for finding in gravest_first(found)],
         "pairs": _pairs(view),
     }
