@@ -7,7 +7,7 @@ import numpy as np
 from sepc import metrics
 from sepc.common.intervals import exact_interval
 from sepc.model.acceptance import REFUSALS
-from sepc.model.assessment import OF_GAPS, REASONS
+from sepc.model.assessment import REASONS, SELDOM
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.report_tables import table
 from sepc.reports.sentences import trust_bands
@@ -138,7 +138,7 @@ def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
     for reason in REASONS:
         here = subject.verdicts.reason == reason
         n = int(np.count_nonzero(here))
-        if reason in OF_GAPS and not n:
+        if reason in SELDOM and not n:
             continue
         rows.append([reason, n, _share(subject.right, here), _share(accepted, here), _mean(subject.trust, here)])
     columns = [
