@@ -68,13 +68,16 @@ class TestDependences:
         assert finding.code == "linear-dependence"
         assert "site_code" in finding.evidence
 
-    def test_columns_that_are_missing_together_are_no_finding(self, table):
+    def test_columns_that_share_one_value_are_not_said_to_say_the_same(self, table):
         frame, y = table
         rng = np.random.default_rng(2)
-        gap = rng.random(N) < 0.2
-        for name in ("height", "weight"):
-            frame[name] = np.where(gap, np.nan, rng.normal(size=N))
-        assert findings(frame, y) == {}
+        online = rng.random(N) < 0.7
+        for name in ("backup", "streaming"):
+            frame[name] = np.where(online, rng.choice(["yes", "no"], N), "no internet")
+        (finding,) = findings(frame, y).values()
+        assert (finding.code, finding.severity) == ("linear-dependence", "note")
+        assert finding.title == "backup and streaming have a value in common"
+        assert "Drop" not in finding.remedy
 
 
 class TestLeaks:

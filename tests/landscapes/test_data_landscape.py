@@ -101,7 +101,7 @@ def test_degenerate_inputs(X):
 # What comes in and goes out.
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("bad", [np.inf, 1e200])
 def test_the_same_errors_as_a_fit_that_takes_no_gaps(bad):
     X, y = two_classes(2, n=20)
     X[3, 1] = bad

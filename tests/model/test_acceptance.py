@@ -101,7 +101,7 @@ class TestByDefault:
         for min_trust in (nothing, nothing.min_trust, {0: 0.0, 1: np.inf}):
             refusals = np.asarray(clf.assess(kind(new)).refusals(min_trust))
             refused = refusals[clf.predict(new) == 1] if isinstance(min_trust, dict) else refusals
-            assert set(refused.tolist()) <= {"promise", "strange", "contested"}
+            assert set(refused.tolist()) <= {"promise", "strange", "contested", "beyond"}
             assert "promise" in refused
 
     @pytest.mark.parametrize("terms", [{"min_typicality": 0.0}, {"min_typicality": 0.2}, {"allow_outside": False}])

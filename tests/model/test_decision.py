@@ -123,7 +123,7 @@ def test_a_label_is_contested_where_another_has_a_third_of_the_probability(trust
     rival = np.sort(proba, axis=1)[:, -2]
     assert 0 < a.contested.sum() < len(a)
     assert np.array_equal(a.contested, rival >= 1 / 3)
-    assert np.array_equal(a.reason == "contested", a.contested & ~(a.typicality < 0.01))
+    assert np.array_equal(a.reason == "contested", a.contested & ~(a.typicality < 0.01) & ~a.is_beyond)
 
 
 class TestDecidingProblem:

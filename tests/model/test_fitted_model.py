@@ -10,6 +10,7 @@ from sepc.common.frames import FrameMaker
 from sepc.geometry.chunks import Extents
 from sepc.model.decision import TRUST_METHODS
 from sepc.model.fitted_model import FittedModel, Outline
+from sepc.model.reach import Reach
 
 KINDS = {
     **{trust: SEPClassifier(trust=trust) for trust in TRUST_METHODS},
@@ -25,7 +26,7 @@ def close(found, expected):
 class TestOutline:
     def test_it_has_the_values_of_constant_features_and_the_means_of_classes_of_three_and_more(self):
         classes = [np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]]), np.array([[9.0, 5.0], [3.0, 5.0]])]
-        outline = Outline.of(Extents.of(classes))
+        outline = Outline.of(Extents.of(classes), Reach.of(np.concatenate(classes)))
         np.testing.assert_array_equal(outline.constant, [np.nan, 5.0])
         np.testing.assert_array_equal(outline.middles, [[3.0, 5.0], [np.nan, np.nan]])
 
@@ -66,9 +67,17 @@ class TestInterface:
 
     def test_the_outline_is_that_of_the_records(self, clf):
         points, codes, _, _ = clf.model_.records
-        found, expected = clf.model_.outline, Outline.of(Extents.of([points[codes == k] for k in range(3)]))
+        extents = Extents.of([points[codes == k] for k in range(3)])
+        found, expected = clf.model_.outline, Outline.of(extents, Reach.of(clf.model_.original(points)))
         np.testing.assert_array_equal(found.constant, expected.constant)
         close(found.middles, expected.middles)
+        close(found.reach.low, expected.reach.low)
+        close(found.reach.high, expected.reach.high)
+        if clf.model_.trust in ("paper", "counts", "bound"):
+            assert np.isnan(found.reach.highest).all()
+        else:
+            close(found.reach.lowest, expected.reach.lowest)
+            close(found.reach.highest, expected.reach.highest)
 
     def test_decisions_are_the_predictions(self, clf):
         d = clf.model_.decide(self.Z)

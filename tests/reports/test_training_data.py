@@ -38,7 +38,7 @@ def test_a_model_without_its_training_records_can_be_reported_on(iris, ensemble,
     whole = report(clf, X_test, y_test, max_records=0).to_dict()
     save(clf, tmp_path / "model.sepc", training_rows=False)
     found = report(load(tmp_path / "model.sepc"), X_test, y_test, max_records=0)
-    assert found.to_dict()["landscape"]["findings"] == []
+    assert {one["code"] for one in found.to_dict()["landscape"]["findings"]} <= {"out-of-range"}
     # Plain methods had nothing to learn from.
     assert found.to_dict()["results"] == {**whole["results"], "baselines": []}
     assert len(found.to_dict()["picture"]["views"]) > 1

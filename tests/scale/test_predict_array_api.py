@@ -191,6 +191,21 @@ class TestKinds:
         assert 0 < accepted.sum() < len(X)
         assert clf.predict_or_abstain(there(X), min_trust).tolist() == clf.predict_or_abstain(X, min_trust).tolist()
 
+    @pytest.mark.parametrize("trust", ["local", "raw", "paper"])
+    def test_points_beyond_reach_are_refused_by_the_same_feature(self, trust):
+        X, y = load_iris(return_X_y=True)
+        clf = SEPClassifier(trust=trust).fit(X, y)
+        new = X[::3].copy()
+        new[::2, 1] = -9.0
+        a, expected = clf.assess(there(new)), clf.assess(new)
+        for min_typicality in (0.0, 0.01):
+            accepted = here(a.accepted(0.5, min_typicality))
+            assert accepted.tolist() == expected.accepted(0.5, min_typicality).tolist()
+        assert a.refusals().tolist() == expected.refusals().tolist()
+        assert here(a.is_beyond).tolist() == expected.is_beyond.tolist()
+        assert a.beyond.tolist() == a.to_numpy().beyond.tolist() == expected.beyond.tolist()
+        assert a.out_of_range() == a.to_numpy().out_of_range() == expected.out_of_range() == {"x1": (25, 0)}
+
     def test_nothing_changes_unless_scikit_learn_is_told(self, iris):
         X, y = iris
         clf = SEPClassifier().fit(X, y)

@@ -81,6 +81,8 @@ MESSAGES = {
     "refused-since": "{n:,} ({share:percent}) since {reason}",
     "labels": "labels: {labels}",
     "reasons": "reasons: {reasons}",
+    "out-of-range": "values beyond the range of training: {columns}.",
+    "beyond": "beyond what training justifies, and so refused: {columns}.",
     "unseen-values": "column {column!r} has values that the model has never seen: {values}.",
     "label-sets": "label sets that hold the true label in {coverage:percent} of rows like those held back, {within}: {n_one:,} with one label, {n_several:,} with several, {n_empty:,} empty",
     "within-classes": "within each class",

@@ -1,7 +1,7 @@
 """Models from files, with class priors and costs by options, and the columns of a table that they need."""
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -26,12 +26,15 @@ from sepc.common.frames import plain
 from sepc.common.typing import BoolArray, FloatArray, RowNumbers
 from sepc.common.validation import takes_missing_values
 from sepc.estimators.label_sets import PredictionSets
+from sepc.explanations.notes import out_of_range_in_words
+from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.model.assessment import Assessment
 from sepc.persist import load
 from sepc.tables import TablePipeline
 from sepc.tables.cells import CellError
 from sepc.tables.notation import TextNotation
+from sepc.tables.table_vocabulary import TableVocabulary
 
 
 def read_model(path: str) -> Any:
@@ -230,6 +233,14 @@ class BatchPredictor:
     def unseen(self, table: pa.Table) -> dict[str, dict[str, int]]:
         """Return, by column, values that the model has never seen, and their numbers."""
         return {} if self.encoder is None else self.encoder.unseen(table)
+
+    def out_of_range(self, counts: Mapping[str, tuple[int, int]]) -> list[str]:
+        """Return texts on the numbers of values below and above the range of each column in training."""
+        model = classifier_of(self.model).model_
+        if self.encoder is None:
+            return out_of_range_in_words(model, counts, Vocabulary(model.features))
+        vocabulary = TableVocabulary.of_no_record(self.encoder.columns_)
+        return out_of_range_in_words(model, counts, vocabulary)
 
 
 def _require_numbers(table: pa.Table, rows_before: int, takes_gaps: bool) -> None:

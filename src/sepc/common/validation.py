@@ -160,13 +160,16 @@ class TrainingSet(NamedTuple):
     n_rows: int
 
 
-def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_weight: Any = None) -> TrainingSet:
+def training_set(
+    X: Any, y: Any, estimator: BaseEstimator | None = None, sample_weight: Any = None, allow_nan: bool = False
+) -> TrainingSet:
     """Check points, two or more different labels of one kind, and weights, which `sample_weights` describes.
 
-    The estimator gets the attributes `n_features_in_` and, where the features have names, `feature_names_in_`.
+    The estimator gets the attributes `n_features_in_` and, where the features have names, `feature_names_in_`; its tags
+    say whether it takes NaN, without one `allow_nan` does.
     """
     require_labels(y)
-    holder = _Validation() if estimator is None else estimator
+    holder = _Validation(allow_nan) if estimator is None else estimator
     with _texts_explained():
         X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(holder, "feature_names_in_", None)
@@ -243,6 +246,14 @@ def _texts_explained() -> Iterator[None]:
 
 class _Validation(BaseEstimator):  # type: ignore[misc]
     """Holder of the attributes that scikit-learn's checks set, if there is no estimator."""
+
+    def __init__(self, allow_nan: bool = False) -> None:
+        self.allow_nan = allow_nan
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.allow_nan
+        return tags
 
 
 def are_numbers(X: FloatArray) -> bool:

@@ -110,7 +110,7 @@ def fit_scattered(
 
 
 def _fit(records: Records, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
-    scales = ChosenScales()
+    scales, reach = ChosenScales(), records.reach()
     if settings.standardize and settings.has_densities:
         scales = chosen_scales(records.sample(), records.classes, settings.n_imp, settings.partition_options)
     records.bring_into_units(settings.standardize, scales.curves)
@@ -123,8 +123,9 @@ def _fit(records: Records, features: list[str], settings: FitSettings, progress:
         if settings.has_densities:
             densities = _densities(records, core, partitions, problems, settings, scales.search)
     described = records.classes, records.extents.n, features, records.scales, settings.unit
+    outline = Outline.of(records.extents, reach if settings.has_densities else reach.refusing_none)
     rules = records.rules(partitions, problems, core, settings.grows)
-    whole = *described, records.kept, Outline.of(records.extents), rules, settings.trust
+    whole = *described, records.kept, outline, rules, settings.trust
     model = CountModel(*whole) if densities is None else DensityModel(*whole, densities)
     in_rows = [
         renumbered(p, [rows[problem.side == s] for s in range(len(problem.labels))])

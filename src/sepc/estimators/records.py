@@ -26,6 +26,7 @@ from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.counts import isolated_points
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.partition_model import N_PARTS
+from sepc.model.reach import Reach
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, without_last_bits
@@ -125,6 +126,15 @@ class RecordsInMemory:
         """Return the points of the core in their original units, before they are brought into others."""
         return Core(self.points, self.codes.astype(np.int64), self.training.gaps).of(self.some)
 
+    def reach(self) -> Reach:
+        """Return the range of all records, in their original units, and the reach that those of the core justify."""
+        core = self.sample().with_gaps
+        if self.hashes is None:
+            return Reach.of(core)
+        gaps = self.training.gaps
+        whole = self.points if gaps is None else np.where(gaps, np.nan, self.points)
+        return Reach.of(core, np.fmin.reduce(whole), np.fmax.reduce(whole))
+
     def bring_into_units(self, standardize: bool, curves: Curves | None) -> None:
         """Bring the points into the units of the model, in place."""
         self.scales = _standardise(self.points, standardize, curves)
@@ -211,6 +221,14 @@ class RecordsElsewhere:
         """Return the points of the core in their original units."""
         found, _ = self._found()
         return Core(found.raw, found.codes)
+
+    def reach(self) -> Reach:
+        """Return the range of all records, and the reach that those of the core justify."""
+        core = self.sample().points
+        if len(core) == len(self):
+            return Reach.of(core)
+        ends = self.extents.low.min(axis=0), self.extents.high.max(axis=0)
+        return Reach.of(core, *(self.scales.original(end[None])[0] for end in ends))
 
     def bring_into_units(self, standardize: bool, curves: Curves | None) -> None:
         """Show the points in the units of the model: two more passes if there are curves."""

@@ -15,9 +15,11 @@ from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, changes_of
 from sepc.explanations.evidence import Evidence, evidence_of, log_ratio
 from sepc.explanations.notes import (
+    BeyondNote,
     MissingNote,
     Neighbour,
     PolicyNote,
+    beyond_note,
     missing_note,
     nearest_in_words,
     nearest_records,
@@ -29,7 +31,7 @@ from sepc.explanations.shares import RegionShare, reasons, shares_in_words, stra
 from sepc.explanations.short_text import Acceptance, Doubt, Told
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.acceptance import Promise
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import Assessment, ReachedValues
 from sepc.model.decision import deciding_problem
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Rule
@@ -233,6 +235,8 @@ class Explanation(TextExplanation):
         Limits of the change, as a part of a sentence; empty without any.
     policy : PolicyNote or None
         Class priors and costs; None where nothing was stated.
+    beyond : BeyondNote or None
+        The column whose value lies beyond those of training by more than these justify; None where there is none.
     missing : MissingNote or None
         Missing values and their effect on the trust; None where none are missing. A record with some has no `regions`
         and no `features`.
@@ -279,6 +283,7 @@ class Explanation(TextExplanation):
     limits: str = ""
     policy: PolicyNote | None = None
     missing: MissingNote | None = None
+    beyond: BeyondNote | None = None
 
     @property
     def told(self) -> Told:
@@ -296,6 +301,7 @@ class Explanation(TextExplanation):
             expected,
             self.stability,
             self.n_partitions,
+            self.beyond,
             self.missing,
             self.policy,
             None if self.shares else self._doubt_in_counts,
@@ -346,6 +352,8 @@ class Explanation(TextExplanation):
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
             yield from self.missing.sentences()
+        if self.beyond is not None:
+            yield self.beyond.in_words()
         yield self._strange()
         yield from (self._stability_in_words(), self._by_the_paper(), self._place(), self._caution_of_place())
 
@@ -495,7 +503,8 @@ def explain(
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
     decision, verdicts = model.judge(z[None])
-    a = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker())
+    values = ReachedValues(x[None], model.features, model.outline.reach)
+    a = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker(), values=values)
     label, proba = int(decision.label[0]), decision.proba[0]
     rival = int(np.where(np.arange(len(proba)) == label, -1.0, proba).argmax())
     rules = model.rules[int(deciding_problem(decision.label, len(model.rules))[0][0])]
@@ -538,6 +547,7 @@ def explain(
         limits=limits.in_words(),
         policy=policy_note(model, proba),
         missing=missing_note(model, x, float(a.trust[0]), vocabulary),
+        beyond=beyond_note(model, x, vocabulary),
     )
 
 

@@ -1,12 +1,12 @@
 """Notes on one record: its nearest training records, its missing values, class priors and costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.common.frames import plain
-from sepc.common.text import length_in_words, listed, many, percent, plural, shortened
+from sepc.common.text import in_words, length_in_words, listed, many, percent, plural, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import has_gaps
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
@@ -15,6 +15,49 @@ from sepc.model.incomplete import expected
 
 # Smallest difference of trust that a text mentions.
 _WORTH_SAYING = 0.005
+
+
+class BeyondNote(NamedTuple):
+    """The column by which a record is beyond reach, its value, and the smallest and the largest one of training."""
+
+    column: str
+    value: Value
+    low: Value
+    high: Value
+
+    def in_words(self) -> str:
+        """Return a sentence."""
+        value, low, high = in_words(self.value), in_words(self.low), in_words(self.high)
+        return f"{self.column} is {value}, beyond what training justifies: its values there reach from {low} to {high}."
+
+
+def beyond_note(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> BeyondNote | None:
+    """Return the note on a point in original units, shape (d,); None where it is within reach."""
+    reach = model.outline.reach
+    j = int(reach.farthest(x[None])[0])
+    if j < 0:
+        return None
+    word = next(word for word in vocabulary.words if word.at.start <= j < word.at.stop)
+    low, high = x.copy(), x.copy()
+    low[j], high[j] = reach.low[j], reach.high[j]
+    return BeyondNote(word.name, vocabulary.own_value(word, x), *(vocabulary.value(word, end) for end in (low, high)))
+
+
+def out_of_range_in_words(
+    model: FittedModel, counts: Mapping[str, tuple[int, int]], vocabulary: Vocabulary
+) -> list[str]:
+    """Return texts on the numbers of values below and above the range of training, those of most values first."""
+    low, high = model.outline.reach[:2]
+    texts = []
+    for name, (below, above) in sorted(counts.items(), key=lambda item: -sum(item[1])):
+        j = list(model.features).index(name)
+        word = next(word for word in vocabulary.words if word.at.start <= j < word.at.stop)
+        ends = (np.where(np.arange(len(low)) == j, end, low) for end in (low, high))
+        smallest, largest = (in_words(vocabulary.value(word, end)) for end in ends)
+        sides = [f"{many(below, 'record')} below {smallest}"] * (below > 0)
+        sides += [f"{many(above, 'record')} above {largest}"] * (above > 0)
+        texts.append(f"{word.name} ({' and '.join(sides)})")
+    return texts
 
 
 class Neighbour(NamedTuple):

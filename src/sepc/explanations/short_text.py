@@ -14,7 +14,7 @@ import numpy as np
 from sepc.common.errors import InputError
 from sepc.common.text import in_words, listed, many, percent, shortened
 from sepc.explanations.evidence import COUNTS, ColumnEvidence, Evidence
-from sepc.explanations.notes import MissingNote, PolicyNote
+from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote
 from sepc.explanations.usual_values import rounded
 from sepc.model.acceptance import Promise
 from sepc.model.assessment import Assessment
@@ -27,6 +27,7 @@ class Doubt(StrEnum):
     """The strongest doubt in a label."""
 
     no_values = "no values"
+    beyond = "beyond"
     strange = "strange"
     contested = "contested"
     missing = "missing"
@@ -35,6 +36,10 @@ class Doubt(StrEnum):
     unstable = "unstable"
     against = "against"
     none = "none"
+
+
+# Doubts in the values of the record, which leave no evidence to speak of.
+_OF_VALUES = (Doubt.no_values, Doubt.beyond, Doubt.strange)
 
 
 class Advice(StrEnum):
@@ -89,6 +94,7 @@ class Told(NamedTuple):
     expected: Any
     stability: float | None
     n_partitions: int
+    beyond: BeyondNote | None
     missing: MissingNote | None
     policy: PolicyNote | None
     caution: Doubt | None
@@ -100,6 +106,8 @@ class Told(NamedTuple):
         """The strongest doubt."""
         if self.missing is not None and self.missing.is_all:
             return Doubt.no_values
+        if self.beyond is not None:
+            return Doubt.beyond
         if self.reason == "strange":
             return Doubt.strange
         if self.acceptance.refusal == "contested" or self.reason == "contested":
@@ -115,7 +123,7 @@ class Told(NamedTuple):
     @property
     def advice(self) -> Advice:
         """What to do."""
-        if self.doubt in (Doubt.no_values, Doubt.strange):
+        if self.doubt in _OF_VALUES:
             return Advice.look_again
         if self.acceptance.refusal is None:
             return Advice.ask if self.doubt in (Doubt.outside, Doubt.unconfirmed) else Advice.accept
@@ -125,7 +133,7 @@ class Told(NamedTuple):
     def sentences(self) -> Iterator[str]:
         """Yield up to four sentences; empty ones are dropped."""
         yield self._verdict()
-        if self.doubt not in (Doubt.no_values, Doubt.strange):
+        if self.doubt not in _OF_VALUES:
             yield self._evidence()
         yield self._doubt()
         yield self._advice()
@@ -156,6 +164,8 @@ class Told(NamedTuple):
             case Doubt.no_values:
                 which = "is most frequent" if self.policy is None or self.policy.costs is None else "costs least"
                 return f"All its values are missing: the label is only the one that {which}."
+            case Doubt.beyond:
+                return "" if self.beyond is None else self.beyond.in_words()
             case Doubt.strange:
                 return self._strange()
             case Doubt.contested:
@@ -211,6 +221,8 @@ class Told(NamedTuple):
         return f"Accept it: {percent(self.trust)} reaches the limit of {percent(least)}."
 
     def _look_again(self) -> str:
+        if self.beyond is not None:
+            return f"Check {self.beyond.column} again; if it is right, ask a person."
         if self.doubt == Doubt.strange:
             return self._check_again()
         assert self.missing is not None

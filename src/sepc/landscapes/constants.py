@@ -33,3 +33,7 @@ ROUNDING_SLACK = 1.5
 # Small disjuncts: the smallest one, the share of other classes around it, and the binomial probability below which it
 # is no chance cluster. Of 400 planted in loose clusters 91 % were found; of 1,200 clean sets one had a disjunct.
 SMALLEST_DISJUNCT, FOREIGN_AROUND, CHANCE_CLUSTER = 5, 0.8, 1e-6
+
+# Missing values depend on the label where its share of them is this much above that of the other labels, and Fisher's
+# exact test, over all columns and labels (Bonferroni), gives at most this probability of it.
+MISSING_SHARES_APART, MISSING_BY_CHANCE = 0.05, 0.001

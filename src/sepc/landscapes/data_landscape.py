@@ -5,7 +5,7 @@ both ellipsoids, and by the volume of the ellipsoid around these (the paper's ov
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -14,10 +14,10 @@ import numpy as np
 
 from sepc.common.frames import FrameMaker
 from sepc.common.text import plural
-from sepc.common.typing import FloatArray, RowNumbers
-from sepc.common.validation import training_set
+from sepc.common.typing import FloatArray, IntArray, RowNumbers
+from sepc.common.validation import has_gaps, training_set
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.landscapes.column_findings import SourceColumn, column_findings, same_column_findings, source_columns
+from sepc.landscapes.column_findings import column_findings, same_column_findings
 from sepc.landscapes.findings import (
     Finding,
     class_findings,
@@ -27,8 +27,11 @@ from sepc.landscapes.findings import (
     pair_findings,
     record_findings,
 )
-from sepc.landscapes.linear_dependence import Relation, linear_relations
+from sepc.landscapes.known_values import KnownValues
+from sepc.landscapes.linear_dependence import Relation, is_constant, known_relations
+from sepc.landscapes.missing_findings import missing_findings
 from sepc.landscapes.survey import ClassSummary, OnStep, PairOverlap, Survey
+from sepc.model.incomplete import completed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +143,7 @@ def landscape(
     Parameters
     ----------
     X : array-like of shape (n, d)
-        An array, or a pandas or polars frame, of finite numbers.
+        An array, or a pandas or polars frame, of finite numbers; NaN where a value is missing.
     y : array-like of shape (n,)
         Two or more different labels: texts, numbers, or all of another type; none missing.
     on_step : callable, optional
@@ -158,6 +161,12 @@ def landscape(
     -------
     DataLandscape
 
+    Notes
+    -----
+    Findings speak of values that are there; where values are missing, and whether that depends on the label, are
+    findings of their own. Ellipsoids are of the complete records. If these are less than half of a class, each gap is
+    filled with what the other values of its record make likely, and there are no findings on overlaps.
+
     Examples
     --------
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [6.0]]
@@ -167,17 +176,23 @@ def landscape(
     No findings.
     """
     frames = FrameMaker(FrameMaker.like(X).library)
-    survey = Survey(training_set(X, y), on_step)
+    data = training_set(X, y, allow_nan=True)
+    known = KnownValues.of(data.X, data.features, columns, dates)
+    rows, points = _placed(known.X, data.codes)
+    survey = Survey(data._replace(X=points, codes=data.codes[rows], features=known.features), on_step)
     overlaps = survey.overlaps()
-    contradictions = survey.contradictions()
+    same = survey.contradictions(known.complete[rows])
+    contradictions = tuple(tuple(rows[list(group)].tolist()) for group in same)
+    sizes = np.bincount(data.codes).tolist()
+    notes = zip(survey.class_summaries(), sizes, strict=True)
     return DataLandscape(
-        n_records=len(survey.data.X),
+        n_records=len(data.X),
         n_features=len(survey.unit),
         features=tuple(survey.data.features),
         dimension=survey.hull.dimension,
-        notes=survey.class_summaries(),
+        notes=tuple(replace(note, n_records=n, share=n / len(data.X)) for note, n in notes),
         overlaps=overlaps,
-        findings=gravest_first(_findings(survey, overlaps, contradictions, columns, rows_from, dates)),
+        findings=gravest_first(_findings(survey, known, data.codes, overlaps, contradictions, rows_from)),
         ellipsoids=survey.ellipsoids(),
         n_passes=survey.n_read / len(survey.data.X),
         frames=frames,
@@ -185,40 +200,58 @@ def landscape(
     )
 
 
+def _placed(X: FloatArray, codes: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the records that ellipsoids are made of, and their points.
+
+    They are the complete ones. If these are less than half of the records of a class they are all, with the conditional
+    mean given a record's other values in place of each gap, as for the partition of a classifier.
+    """
+    complete = ~np.isnan(X).any(axis=1)
+    if complete.all():
+        return np.arange(len(X)), X
+    if (2 * np.bincount(codes[complete], minlength=int(codes.max()) + 1) >= np.bincount(codes)).all():
+        return np.flatnonzero(complete), X[complete]
+    return np.arange(len(X)), completed(X)[0]
+
+
 def _findings(
     survey: Survey,
+    known: KnownValues,
+    codes: IntArray,
     overlaps: Sequence[PairOverlap],
     contradictions: Sequence[Sequence[int]],
-    columns: Mapping[str, Sequence[str]] | None,
     rows_from: RowNumbers,
-    dates: Collection[str],
 ) -> Iterator[Finding]:
-    data, X = survey.data, survey.data.X
-    labels = [str(label) for label in data.classes.tolist()]
-    sources = source_columns(X, data.features, columns, dates)
-    yield from column_findings(X, data.codes, sources, data.features)
-    constant = np.flatnonzero(survey.scale == 0.0).tolist()
+    sources, names = known.columns, known.features
+    labels = [str(label) for label in survey.data.classes.tolist()]
+    is_filled = len(survey.data.X) == len(codes) and has_gaps(known.X)
+    yield from column_findings(known, codes)
+    yield from missing_findings(sources, codes, labels, is_filled)
+    # A column may be constant among the complete records alone.
+    constant = [j for j in np.flatnonzero(survey.scale == 0.0).tolist() if is_constant(known.X[:, j])]
     # The indicators of a category add up to 1: without the last of them they are independent.
     scale = survey.scale.copy()
     scale[[column.features[-1] for column in sources if column.is_one_hot]] = 0.0
-    relations = linear_relations(X, scale, survey.total.covariance)
-    of_indicators = [one for one in relations if _is_of_indicators(X, sources, one)]
+    relations = known_relations(known.X, scale, survey.total.covariance)
+    of_indicators = [one for one in relations if _is_of_indicators(known, one)]
     of_features = [one for one in relations if one not in of_indicators]
     n_free = int(np.count_nonzero(scale))
-    yield from feature_findings(data.features, X[0], constant, of_features, survey.hull.dimension, n_free)
-    yield from same_column_findings(data.features, sources, of_indicators)
-    own = [labels[code] for code in data.codes.tolist()] if contradictions else []
+    dimension, gappy = survey.hull.dimension, known.gappy
+    yield from feature_findings(names, survey.data.X[0], constant, of_features, dimension, n_free, gappy)
+    yield from same_column_findings(names, sources, of_indicators, gappy)
+    own = [labels[code] for code in codes.tolist()] if contradictions else []
     yield from record_findings(own, contradictions, rows_from)
-    yield from class_findings(labels, survey.sizes, X.shape[1])
-    yield from outside_findings(survey.n_outside(), len(X), X.shape[1], of_classes=True)
-    yield from pair_findings(overlaps)
+    yield from class_findings(labels, np.bincount(codes).tolist(), len(names))
+    if not is_filled:
+        yield from outside_findings(survey.n_outside(), len(survey.data.X), len(names), of_classes=True)
+        yield from pair_findings(overlaps)
 
 
-def _is_of_indicators(X: FloatArray, sources: Sequence[SourceColumn], relation: Relation) -> bool:
+def _is_of_indicators(known: KnownValues, relation: Relation) -> bool:
     """Return whether all terms of a relation are indicators that an encoder has made."""
-    which = [relation.feature, *relation.others]
-    made = {int(j) for column in sources if column.is_encoded for j in column.features}
-    return made.issuperset(which) and bool(np.isin(X[:, which], (0.0, 1.0)).all())
+    made = {int(j) for column in known.columns if column.is_encoded for j in column.features}
+    values = known.X[:, relation.terms]
+    return made.issuperset(relation.terms) and bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
 
 
 def _in_words(pair: PairOverlap) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sepc.common.frames import numbered
 from sepc.common.text import listed, percent, plural, shortened
-from sepc.common.typing import FloatArray, RowNumbers
+from sepc.common.typing import BoolArray, FloatArray, RowNumbers
 from sepc.landscapes.constants import (
     HEAVY_OVERLAP,
     MIXED_NEIGHBOURS,
@@ -80,11 +80,12 @@ def feature_findings(
     relations: Sequence[Relation],
     dimension: int,
     n_free: int,
+    gappy: BoolArray,
 ) -> Iterator[Finding]:
     """Yield findings on features that are constant, or a linear combination of others.
 
     `values` are those of any record, `dimension` that of the affine hull of all records, `n_free` the number of
-    features that can vary independently.
+    features that can vary independently; `gappy` tells the features that some records lack.
     """
     if constant:
         values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
@@ -92,7 +93,8 @@ def feature_findings(
             "constant-feature",
             "warning",
             f"constant: {shortened([names[j] for j in constant], NAMED, 'features')}",
-            f"Every record has {shortened(values_of, NAMED, 'features')}, which separates no classes.",
+            f"{every_record(gappy, *constant).capitalize()} has {shortened(values_of, NAMED, 'features')}, which "
+            "separates no classes.",
             "Drop these features, or check how they were read.",
         )
     for relation in relations:
@@ -107,9 +109,15 @@ def feature_findings(
             "linear-dependence",
             "warning",
             f"{names[relation.feature]} is a linear combination of other features",
-            f"{equation}, for every record {misfit if relation.worst else 'exactly'}. {effect}",
+            f"{equation}, for {every_record(gappy, *relation.terms)} {misfit if relation.worst else 'exactly'}. "
+            f"{effect}",
             f"Drop one of the features of this equation, for example {names[relation.feature]}.",
         )
+
+
+def every_record(gappy: BoolArray, *features: int) -> str:
+    """Return which records a statement on some features is about, as text."""
+    return "every record with all of these values" if gappy[list(features)].any() else "every record"
 
 
 def record_findings(

@@ -22,6 +22,8 @@ _ROWS_PER_TERM = 5
 # Significant digits of the coefficients of an equation.
 _MOST_DIGITS = 6
 _EPS = float(np.finfo(np.float64).eps)
+# A column with a standard deviation of at most 8 units in the last place of its mean is constant.
+CONSTANT = 8.0 * _EPS
 
 
 class Moments(NamedTuple):
@@ -102,6 +104,11 @@ class Relation(NamedTuple):
     worst: float
     scale: float
 
+    @property
+    def terms(self) -> tuple[int, ...]:
+        """The features of both sides."""
+        return (self.feature, *self.others)
+
     def text(self, names: Sequence[str]) -> str:
         """Return the relation as an equation between named features."""
         terms = [(c, names[j]) for c, j in zip(self.coefficients, self.others, strict=True)]
@@ -134,6 +141,31 @@ def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, I
     return null @ np.linalg.inv(null[leading]), leading
 
 
+def is_constant(column: FloatArray) -> bool:
+    """Return whether the known values of a column are the same, up to rounding."""
+    return bool(np.nanstd(column) <= CONSTANT * abs(np.nanmean(column)))
+
+
+def known_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -> list[Relation]:
+    """Return what `linear_relations` does, of records with NaN where values are missing.
+
+    Relations are those of the complete records that hold in all others too, as far as their values are known. Features
+    that most records lack take no part.
+    """
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return linear_relations(X, scale, covariance)
+    usual = np.where(2 * np.count_nonzero(gaps, axis=0) <= len(X), scale, 0.0)
+    complete = ~gaps[:, usual > 0.0].any(axis=1)
+    if not complete.any():
+        return []
+    whole = np.where(usual > 0.0, X, 0.0)[complete]
+    moments = Moments.of(np.ascontiguousarray(whole))
+    scale = np.sqrt(moments.covariance.diagonal())
+    scale = np.where(scale > CONSTANT * np.abs(moments.mean), scale, 0.0)
+    return [one for one in linear_relations(whole, scale, moments.covariance) if _holds_everywhere(one, X)]
+
+
 def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -> list[Relation]:
     """Return the features that are linear combinations of others, up to rounding.
 
@@ -151,9 +183,21 @@ def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -
     found = []
     for feature in leading:
         relation = _NearlyConstantSum(X, sample, center, scale, varying[np.append(free, feature)]).relation()
-        if relation is not None:
+        if relation is not None and _terms_vary(X, relation):
             found.append(relation)
     return sorted(found)
+
+
+def _terms_vary(X: FloatArray, relation: Relation) -> bool:
+    """Return whether each term has another than its most frequent value in enough records to show a dependence."""
+    frequent = (np.unique(X[:, j], return_counts=True)[1].max() for j in relation.terms)
+    return bool(len(X) - max(frequent) >= _ROWS_PER_TERM)
+
+
+def _holds_everywhere(relation: Relation, X: FloatArray) -> bool:
+    """Return whether a relation holds in all records, shape (n, d), of which the values of its terms are known."""
+    rest = X[:, relation.feature] - X[:, list(relation.others)] @ np.array(relation.coefficients) - relation.constant
+    return not (np.abs(rest) > max(relation.worst, WORST_RESIDUAL * relation.scale)).any()
 
 
 class _NearlyConstantSum:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sepc.common.frames import plain
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import TrainingSet
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
@@ -23,7 +23,7 @@ from sepc.geometry.intersection import cover_intersection
 from sepc.geometry.mve import MVE, min_volume_ellipsoid
 from sepc.geometry.passes import holds
 from sepc.landscapes.constants import HEAVY_OVERLAP
-from sepc.landscapes.linear_dependence import AffineHull, Moments, combination, flat_directions
+from sepc.landscapes.linear_dependence import CONSTANT, AffineHull, Moments, combination, flat_directions
 from sepc.landscapes.near_records import repeated_rows
 from sepc.partitions.ordering import canonical_order
 
@@ -159,9 +159,7 @@ class Survey:
         self.moments = [Moments.of(points) for points in parts]
         self.total = Moments.joint(self.moments)
         spread = np.sqrt(self.total.covariance.diagonal())
-        # A column with a standard deviation of at most 8 units in the last place is constant.
-        rounding = 8.0 * np.finfo(np.float64).eps * np.abs(self.total.mean)
-        self.scale = np.where(spread > rounding, spread, 0.0)
+        self.scale = np.where(spread > CONSTANT * np.abs(self.total.mean), spread, 0.0)
         self.unit = np.where(spread > 0.0, spread, spread.max() or 1.0)
         self.hull = AffineHull(self.total, self.unit)
         self.parts = [self.hull.coordinates(points) for points in parts]
@@ -294,10 +292,10 @@ class Survey:
             n_outside += len(needed)
         return n_outside
 
-    def contradictions(self) -> tuple[tuple[int, ...], ...]:
-        """Return groups of rows of several classes that share all values, the largest group first."""
+    def contradictions(self, complete: BoolArray) -> tuple[tuple[int, ...], ...]:
+        """Return groups of `complete` rows of several classes that share all values, the largest group first."""
         X, codes = self.data.X, self.data.codes
-        rows = self.repeated
+        rows = self.repeated[complete[self.repeated]]
         if not len(rows):
             return ()
         group = np.unique(X[rows] + 0.0, axis=0, return_inverse=True)[1].reshape(-1)

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 DEFAULT_TRUST = 0.95
 
 # Why a label is not accepted; of several reasons the first.
-NO_VALUES, PROMISE, LOW_TRUST = "no values", "promise", "trust"
+NO_VALUES, BEYOND, PROMISE, LOW_TRUST = "no values", "beyond", "promise", "trust"
 REFUSALS = {
     NO_VALUES: "all values of the record are missing",
     "no region": "the model has no region to stand on",
+    BEYOND: "a value is beyond those of training by more than these justify",
     "strange": "the record is strange",
     "contested": "another label is nearly as likely, or the records there are divided",
     "outside": "the record is outside of every region",
@@ -123,6 +124,7 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
     return {
         NO_VALUES: a.known == 0.0,
         "no region": everywhere & (not a.has_regions),
+        BEYOND: a.is_beyond & (least > 0.0),
         "strange": a.typicality < least,
         "contested": a.contested & (not a.has_costs),
         "outside": everywhere & False if terms.allow_outside else a.rule == Rule.R3.name,

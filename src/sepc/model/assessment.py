@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model import acceptance
-from sepc.model.acceptance import NO_VALUES, MinTrust, Promise, Terms
+from sepc.model.acceptance import BEYOND, NO_VALUES, MinTrust, Promise, Terms
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
+from sepc.model.reach import Reach
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
-REASONS = ("inside", "overlap", "outside", "contested", "strange", "incomplete", NO_VALUES)
-# Reasons of records with missing values: they are not mentioned where there are none.
-OF_GAPS = ("incomplete", NO_VALUES)
+REASONS = ("inside", "overlap", "outside", "contested", "strange", BEYOND, "incomplete", NO_VALUES)
+# Reasons that are not mentioned where no record has them.
+SELDOM = (BEYOND, "incomplete", NO_VALUES)
 
 Maker = Callable[["Assessment"], Any]
 
@@ -40,9 +41,18 @@ class Assessment:
         decides: as it is if the trust is the paper's, else grown until it touches the point. ``unknown``: values are
         missing, and with some of the values that could stand there the point would lie in an ellipsoid.
     reason : ndarray of str, shape (n,)
-        ``no values`` (all are missing), else ``strange`` (a typicality below 0.01), else ``contested`` (another label
-        has a third of the probability or more; where counts decide: equal counts, or an ellipsoid outnumbered by the
-        other label), else ``outside`` (R3), ``overlap`` (R2a, R2b), ``inside`` (R1) or ``incomplete`` (unknown).
+        ``no values`` (all are missing), else ``beyond`` (see there), else ``strange`` (a typicality below 0.01), else
+        ``contested`` (another label has a third of the probability or more; where counts decide: equal counts, or an
+        ellipsoid outnumbered by the other label), else ``outside`` (R3), ``overlap`` (R2a, R2b), ``inside`` (R1) or
+        ``incomplete`` (unknown).
+    beyond : ndarray of object, shape (n,)
+        Name of the column whose value lies beyond those of training by more than these justify, of several columns the
+        one with the farthest value; None where there is none, as for the trust methods "paper", "counts" and "bound".
+        About one in a hundred ordinary records has such a value: see `model.reach`.
+    is_beyond : ndarray of bool, shape (n,)
+        Whether there is such a column.
+    sides : ndarray of int, shape (n, n_features)
+        -1 where a value is smaller than all of training, 1 where it is larger, else 0; `out_of_range` counts them.
     contested : ndarray of bool, shape (n,)
         Whether the label is contested, strange or not.
     region : ndarray of str, shape (n,)
@@ -96,6 +106,9 @@ class Assessment:
     odds: FloatArray
     rule: NDArray[np.str_]
     reason: NDArray[np.str_]
+    beyond: NDArray[np.object_]
+    is_beyond: BoolArray
+    sides: NDArray[np.int8]
     contested: BoolArray
     region: NDArray[np.object_]
     counts: IntArray
@@ -119,14 +132,16 @@ class Assessment:
         has_regions: bool,
         has_costs: bool,
         key: Callable[[], str] | None = None,
+        features: Sequence[str] = (),
     ) -> None:
         # A column is an array of any library, or a function of the assessment that makes it on its first use.
         self.names, self._frames = tuple(columns), frames
-        self._makers: dict[str, Maker] = {"odds": _odds, "reason": _reason}
+        self._makers: dict[str, Maker] = dict(DERIVED)
         self._makers |= {name: column for name, column in columns.items() if callable(column)}
         self._makers["model_key"] = lambda _: None if key is None else key()
         vars(self).update({name: column for name, column in columns.items() if not callable(column)})
         self.classes, self.has_regions, self.has_costs = classes, has_regions, has_costs
+        self.features = tuple(features)
 
     @classmethod
     def of(
@@ -139,6 +154,7 @@ class Assessment:
         stability: Callable[[], FloatArray] | None = None,
         main_region: Callable[[], NDArray[np.object_]] | None = None,
         key: Callable[[], str] | None = None,
+        values: "ReachedValues | None" = None,
     ) -> Self:
         """Return the assessment of points in memory by one partition.
 
@@ -153,15 +169,19 @@ class Assessment:
         frames : FrameMaker
         stability, main_region, key : callable, optional
             Return the columns, and the key of the model.
+        values : ReachedValues, optional
+            The points in the units that they came in.
         """
         columns = {
             **decision_columns(decision, classes),
             **_VerdictColumns(decision.label, verdicts, rules).makers(),
             "stability": stability_where_known(stability),
             "main_region": lambda a: np.full(len(a), None, dtype=object) if main_region is None else main_region(),
+            **(_NOWHERE_BEYOND if values is None else values.makers()),
         }
         has_regions = any(len(r.sides) for r in rules)
-        return cls(columns, frames, classes, has_regions, decision.cost is not None, key)
+        features = () if values is None else values.features
+        return cls(columns, frames, classes, has_regions, decision.cost is not None, key, features)
 
     def __getattr__(self, name: str) -> Any:
         """Make a column on its first use."""
@@ -187,15 +207,17 @@ class Assessment:
     def _with_columns(self, columns: Mapping[str, Any], frames: FrameMaker) -> Self:
         """Return an assessment of other points by the same model."""
         other = type(self).__new__(type(self))
-        Assessment.__init__(other, columns, frames, self.classes, self.has_regions, self.has_costs)
+        Assessment.__init__(
+            other, columns, frames, self.classes, self.has_regions, self.has_costs, features=self.features
+        )
         other.model_key, other.promise = self.model_key, self.promise
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         # Pickles hold the columns, and no training records.
-        shared = ("classes", "has_regions", "has_costs", "model_key", "promise")
+        shared = ("classes", "has_regions", "has_costs", "model_key", "promise", "features")
         made = {name: getattr(self, name) for name in (*self.names, *shared)}
-        return made | {"names": self.names, "_frames": self._frames, "_makers": {"odds": _odds, "reason": _reason}}
+        return made | {"names": self.names, "_frames": self._frames, "_makers": dict(DERIVED)}
 
     def __len__(self) -> int:
         return int(self.trust.shape[0])
@@ -210,10 +232,10 @@ class Assessment:
     ) -> BoolArray:
         """Return which labels to accept; the others are for review.
 
-        Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A point without
-        any value has none, nor has a model without any region. Where costs are known, these decide in place of trust
-        and contest: accepted is a label whose expected cost is at most that of abstaining, and that is trusted if
-        `min_trust` is given.
+        Accepted is a label that is trusted, of a point that is neither strange nor beyond reach (see `beyond`), and
+        that is not contested. A point without any value has none, nor has a model without any region. Where costs are
+        known, these decide in place of trust and contest: accepted is a label whose expected cost is at most that of
+        abstaining, and that is trusted if `min_trust` is given.
 
         Parameters
         ----------
@@ -223,7 +245,7 @@ class Assessment:
             without one 0 where costs are known, which then decide, else 0.95.
         min_typicality : float, default=0.01
             Typicality from which a label is accepted: about this share of ordinary points is refused as strange. A
-            typicality that is not known refuses nothing.
+            typicality that is not known refuses nothing. With 0 points beyond reach are accepted, too.
         allow_outside : bool, default=True
             Whether points outside every ellipsoid may be accepted.
         groups : array-like of shape (n,) or (n, n_groups), optional
@@ -260,9 +282,9 @@ class Assessment:
         Returns
         -------
         ndarray of object, shape (n,)
-            ``no values`` (all are missing), ``no region`` (the model has none), ``strange``, ``contested``, ``outside``
-            (if it is not allowed), ``promise`` (of such records nothing is promised), ``trust`` (too low) or ``cost``
-            (abstaining costs less); None where the label is accepted.
+            ``no values`` (all are missing), ``no region`` (the model has none), ``beyond``, ``strange``,
+            ``contested``, ``outside`` (if it is not allowed), ``promise`` (of such records nothing is promised),
+            ``trust`` (too low) or ``cost`` (abstaining costs less); None where the label is accepted.
 
         Examples
         --------
@@ -292,6 +314,22 @@ class Assessment:
         """Return what a function of `acceptance` returns; assessments elsewhere evaluate it where their columns are."""
         return question(self, terms, *args)
 
+    def out_of_range(self) -> dict[str, tuple[int, int]]:
+        """Return how many values of each feature are smaller, and how many larger, than all of training.
+
+        Features without such values are left out. Labels are not refused for each of them: see `beyond`.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [10.0], [-900.0]]).out_of_range()
+        {'x0': (1, 1)}
+        """
+        sides = np.asarray(self.sides)
+        below, above = (np.count_nonzero(sides == side, axis=0).tolist() for side in (-1, 1))
+        return {name: (m, n) for name, m, n in zip(self.features, below, above, strict=True) if m or n}
+
     def limits(self, min_trust: MinTrust = None, groups: Any = None) -> FloatArray:
         """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised."""
         return acceptance.trust_limits(self, min_trust, groups)
@@ -304,7 +342,7 @@ class Assessment:
         """Return the same assessment with other values of some columns, of shape (n,), and what follows from them."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self))  # columns not yet made stay so
-        for derived in ("odds", "reason"):
+        for derived in DERIVED:
             vars(other).pop(derived, None)
         vars(other).update({name: np.broadcast_to(values, len(self)) for name, values in numbers.items()})
         return other
@@ -337,7 +375,7 @@ class Assessment:
 
     def __repr__(self) -> str:
         counts = {reason: np.count_nonzero(self.reason == reason) for reason in REASONS}
-        words = [f"{n} {reason}" for reason, n in counts.items() if n or reason not in OF_GAPS]
+        words = [f"{n} {reason}" for reason, n in counts.items() if n or reason not in SELDOM]
         return (
             f"Assessment of {len(self)} points: {', '.join(words)}; "
             f"{np.count_nonzero(self.trust >= 0.95)} with a trust of at least 0.95"
@@ -347,24 +385,55 @@ class Assessment:
         return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
 
 
+class ReachedValues(NamedTuple):
+    """Points of shape (n, d) in the units that they came in, the names of their features, and the model's reach."""
+
+    X: FloatArray
+    features: Sequence[str]
+    reach: Reach
+
+    def makers(self) -> dict[str, Maker]:
+        """Return makers of the columns on values beyond those of training."""
+        return {
+            "beyond": lambda _: self.reach.named(self.X, self.features),
+            "sides": lambda _: self.reach.sides(self.X),
+        }
+
+
+# Where the points are not known as they came.
+_NOWHERE_BEYOND: dict[str, Maker] = {
+    "beyond": lambda a: np.full(len(a), None, dtype=object),
+    "sides": lambda a: np.empty((len(a), 0), dtype=np.int8),
+}
+
+
 def _odds(a: Assessment) -> FloatArray:
     with np.errstate(divide="ignore"):
         return a.trust / (1.0 - a.trust)
 
 
 def _reason(a: Assessment) -> NDArray[np.str_]:
-    """Return the first that holds: no value, strange, contested, or the reason of the rule."""
+    """Return the first that holds: no value, beyond, strange, contested, or the reason of the rule."""
     holds = [
         a.known == 0.0,
+        a.is_beyond,
         a.typicality < STRANGE,
         a.contested,
         a.rule == Rule.R1.name,
         a.rule == Rule.R3.name,
         a.rule == Rule.unknown.name,
     ]
-    names = [NO_VALUES, "strange", "contested", "inside", "outside", "incomplete"]
+    names = [NO_VALUES, BEYOND, "strange", "contested", "inside", "outside", "incomplete"]
     which = np.select(holds, [REASONS.index(name) for name in names], REASONS.index("overlap"))
     return np.asarray(np.array(REASONS)[which])
+
+
+def _is_beyond(a: Assessment) -> BoolArray:
+    return np.asarray(a.beyond != None, dtype=bool)  # noqa: E711
+
+
+# Columns that follow from others.
+DERIVED: dict[str, Maker] = {"odds": _odds, "reason": _reason, "is_beyond": _is_beyond}
 
 
 def decision_columns(decision: Decision, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -13,6 +13,7 @@ from sepc.model.calibration import Calibration
 from sepc.model.column_scales import ColumnScales
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy
+from sepc.model.reach import Reach
 
 
 class TrainingRecords(NamedTuple):
@@ -59,17 +60,20 @@ class Outline(NamedTuple):
         The value of a feature that is the same everywhere; NaN for those that vary.
     middles : ndarray of shape (n_classes, d)
         Means of the classes; NaN for those of fewer than three points, which a mean would disclose.
+    reach : Reach
+        Range of each feature in the units that points come in, and how far beyond it labels are accepted.
     """
 
     constant: FloatArray
     middles: FloatArray
+    reach: Reach
 
     @classmethod
-    def of(cls, extents: Extents) -> "Outline":
+    def of(cls, extents: Extents, reach: Reach) -> "Outline":
         """Return the outline of classes with these extents."""
         low, high = extents.low.min(axis=0), extents.high.max(axis=0)
         middles = np.where(extents.n[:, None] >= 3, extents.mean, np.nan)
-        return cls(np.where(low == high, low, np.nan), middles)
+        return cls(np.where(low == high, low, np.nan), middles, reach)
 
 
 class FittedModel(Protocol):

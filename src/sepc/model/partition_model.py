@@ -14,7 +14,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import known_share
 from sepc.model.acceptance import key_of
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import Assessment, ReachedValues
 from sepc.model.calibration import NOWHERE, Calibration, log_density
 from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
@@ -146,6 +146,7 @@ class PartitionModel(ABC):
             stability=partial(self.stability, Z, decision.label),
             main_region=partial(self.main_regions, Z, decision.label),
             key=self.key,
+            values=ReachedValues(X, self.features, self.outline.reach),
         )
 
     def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:  # noqa: ARG002

@@ -15,6 +15,7 @@ from sepc.estimators.label_sets import LabelScores
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.reach import Reach
 from sepc.model.row_digests import About
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
@@ -152,15 +153,19 @@ def pack_outline(writer: ArrayWriter, outline: Outline) -> None:
     """Put an outline into arrays."""
     writer.put("constant", outline.constant)
     writer.put("middles", outline.middles)
+    for name, ends in outline.reach._asdict().items():
+        writer.put(f"reach_{name}", ends)
 
 
 def unpack_outline(reader: ArrayReader, summary: TrainingSummary) -> Outline:
     """Return an outline."""
     constant = reader.any_numbers("constant", (summary.dim,))
     middles = reader.any_numbers("middles", (len(summary.classes), summary.dim))
+    low, high, *ends = (reader.any_numbers(f"reach_{name}", (summary.dim,)) for name in Reach._fields)
     for array in (constant, middles):
         require(not (np.abs(array) > LARGEST_COORDINATE).any(), "outline")
-    return Outline(constant, middles)
+    require(bool((low <= high).all()), "range of the training records")
+    return Outline(constant, middles, Reach(low, high, *ends))
 
 
 def pack_scales(writer: ArrayWriter, scales: ColumnScales) -> None:

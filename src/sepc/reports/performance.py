@@ -8,7 +8,7 @@ from sepc import metrics
 from sepc.common.intervals import exact_interval
 from sepc.common.typing import FloatArray
 from sepc.model.acceptance import REFUSALS
-from sepc.model.assessment import OF_GAPS, REASONS
+from sepc.model.assessment import REASONS, SELDOM
 from sepc.plot.label_curves import MOST_CURVES, Outcome, precision_recall, roc
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.label_results import LabelResults
@@ -152,7 +152,7 @@ def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
     for reason in REASONS:
         here = subject.verdicts.reason == reason
         n = int(np.count_nonzero(here))
-        if reason in OF_GAPS and not n:
+        if reason in SELDOM and not n:
             continue
         rows.append([reason, n, _share(subject.right, here), _share(accepted, here), _mean(subject.trust, here)])
     columns = [

@@ -108,13 +108,18 @@ class Subject:
         return np.asarray(others.argmax(axis=1))
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """Names and values of the columns that the model looks at."""
+        for _, step in getattr(self.clf, "steps", ())[:-1]:
+            from sepc.tables.table_vocabulary import TableVocabulary  # needs pandas, as the encoder does
+
+            return TableVocabulary.of_no_record(step.columns_)
+        return Vocabulary(self.model.features)
+
+    @property
     def words(self) -> tuple[Word, ...]:
         """Columns that the model looks at, and which features belong to each."""
-        for _, step in getattr(self.clf, "steps", ())[:-1]:
-            from sepc.tables.columns import feature_slices  # needs pandas, as the encoder does
-
-            return tuple(Word(column.name, at, column.is_level) for column, at in feature_slices(step.columns_))
-        return Vocabulary(self.model.features).words
+        return self.vocabulary.words
 
     @property
     def dates(self) -> list[str]:

@@ -1,5 +1,6 @@
 """Findings on the training data: of their landscape before the fit, and of the regions after it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from sepc.common.frames import FrameMaker, numbered
 from sepc.common.text import many, plural, shortened
 from sepc.common.typing import RowNumbers
 from sepc.estimators.classifier import SEPClassifier
+from sepc.explanations.notes import out_of_range_in_words
 from sepc.landscapes.data_landscape import DataLandscape, landscape
 from sepc.landscapes.findings import Finding, gravest_first
 from sepc.landscapes.fitted_landscape import FittedLandscape
@@ -25,15 +27,16 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
     They name training records by row number, from `rows_from` on, only if `training_rows`.
     """
     model, records = subject.model, subject.model.records
+    of_test = [*of_new_values(subject), *of_values_out_of_range(subject)]
     if records is None:
         return {
             "note": "The model holds no training records, so nothing can be said of them.",
-            "findings": [],
+            "findings": [finding.to_dict() for finding in of_test],
             "pairs": None,
         }
     # In the original order: findings name rows.
     order = np.argsort(records.rows, kind="stable")
-    values = model.original(records.points[order])
+    values = model.original(records.as_they_came[order])
     # Standardising leaves rounding errors; indicators of categories must be exactly 0 or 1.
     values = np.where(np.isclose(values, np.rint(values), rtol=1e-12, atol=1e-12), np.rint(values), values)
     X = FrameMaker().frame(dict(zip(model.features, values.T, strict=True)))
@@ -43,7 +46,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
     view = landscape(X, model.classes[records.codes[order]], columns=columns, rows_from=numbers, dates=subject.dates)
     found = [
         *of_known_records(subject),
-        *of_new_values(subject),
+        *of_test,
         *(_redacted(finding, training_rows) for finding in view.findings),
     ]
     if isinstance(subject.classifier, SEPClassifier):
@@ -51,14 +54,8 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
         # Findings on regions replace those with the same code on whole classes.
         codes = {finding.code for finding in of_regions}
         found = [finding for finding in found if finding.code not in codes] + of_regions
-    note = f"{view.title}."
-    if records.gaps is not None:
-        n_gaps = int(np.count_nonzero(records.gaps.any(axis=1)))
-        note += (
-            f" {many(n_gaps, 'record')} of these lack values; what is said of them goes by what stands in for those."
-        )
     return {
-        "note": note,
+        "note": f"{view.title}.",
         "findings": [finding.to_dict() for finding in gravest_first(found)],
         "pairs": _pairs(view),
     }
@@ -98,6 +95,23 @@ def of_new_values(subject: Subject) -> Iterator[Finding]:
                 f"{column}: {named}.",
                 "Check the spelling; the labels of these records depend on their other columns.",
             )
+
+
+def of_values_out_of_range(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding on values of the test records that are smaller or larger than all of training."""
+    counts, beyond = subject.verdicts.out_of_range(), Counter(subject.verdicts.beyond.tolist())
+    if not counts:
+        return
+    del beyond[None]
+    refused = shortened((f"{name} ({n})" for name, n in beyond.most_common()), _NAMED, "columns")
+    yield Finding(
+        "out-of-range",
+        "warning" if beyond else "note",
+        "test records have values beyond the range of training",
+        f"{shortened(out_of_range_in_words(subject.model, counts, subject.vocabulary), _NAMED, 'columns')}. "
+        + (f"Refused, since training does not justify so large a step: {refused}." if beyond else "None is refused."),
+        "Check units and the places of decimal points. If they are right, train with such records, too.",
+    )
 
 
 def of_known_records(subject: Subject) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Predictions for arrays of other libraries, such as PyTorch and CuPy, on the device of the points."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -49,7 +49,7 @@ def device_points(clf: Any, X: Array) -> "DevicePoints":
     for j in model.scales.curves.columns.tolist():
         values = place.fetch(X[:, j]).astype(np.float64)[:, None]  # arrays there have no interpolation
         Z[:, j] = place.put(model.scales.among(np.array([j]))(values)[:, 0])
-    return DevicePoints(model, Z, place)
+    return DevicePoints(model, X, Z, place)
 
 
 def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
@@ -62,14 +62,14 @@ def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None
 
 
 class DevicePoints:
-    """Points in an array of another library, in the model's units and double precision.
+    """Points in an array of another library in double precision: as they came, and in the model's units.
 
     Points with the same verdict are one case: the few cases are decided here, by the code that decides NumPy arrays,
     and looked up for all points on their device.
     """
 
-    def __init__(self, model: PartitionModel, Z: Array, place: Place) -> None:
-        self.model, self.Z, self.place = model, Z, place
+    def __init__(self, model: PartitionModel, X: Array, Z: Array, place: Place) -> None:
+        self.model, self.X, self.Z, self.place = model, X, Z, place
 
     @property
     def label(self) -> Array:
@@ -128,7 +128,26 @@ class DevicePoints:
         problem = deciding_problem(decision.label, len(verdicts))[0]
         between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]
         local_overlap = partial(self._local_overlap, np.where(between, problem, -1), which)
-        return ArrayAssessment(of_cases, which, self.decision, local_overlap, self._stability, self.place)
+        of_points = {"stability": self._stability, "beyond": self._beyond, "sides": self._sides}
+        numbers = self.decision, self._is_beyond(), local_overlap
+        return ArrayAssessment(of_cases, which, *numbers, of_points, model.features, self.place)
+
+    def _is_beyond(self) -> Array:
+        """Return which points are beyond reach, shape (n,)."""
+        xp, reach = self.place.xp, self.model.outline.reach
+        return xp.any((self.place.put(reach.highest) < self.X) | (self.place.put(reach.lowest) > self.X), axis=1)
+
+    def _sides(self) -> NDArray[np.int8]:
+        """Return where values are out of the range of training, shape (n, d), by points that are fetched."""
+        return self.model.outline.reach.sides(self.place.fetch(self.X))
+
+    def _beyond(self) -> NDArray[np.object_]:
+        """Return the names of the features by which points are beyond reach, shape (n,); these points are fetched."""
+        found = np.full(self.X.shape[0], None, dtype=object)
+        rows = self.place.xp.nonzero(self._is_beyond())[0]
+        points = self.place.fetch(self.place.xp.take(self.X, rows, axis=0))
+        found[self.place.fetch(rows)] = self.model.outline.reach.named(points, self.model.features)
+        return found
 
     def _local_overlap(self, problem_of_case: IntArray, which: Array) -> Array:
         """Return the overlap of ellipsoids of different labels at each point, shape (n,).
@@ -197,7 +216,7 @@ class ArrayAssessment(Assessment):
 
     Numbers are where the points are. Text is made on demand, as NumPy arrays, and so is `label` if the classes are no
     numbers; `refusals` and `label_or` return NumPy arrays, too. `which`, shape (n,), is the case of each point among
-    `cases`; `local_overlap` and `stability` return those columns on demand.
+    `cases`; `local_overlap` and the functions of `of_points` return those columns on demand.
     """
 
     def __init__(
@@ -205,8 +224,10 @@ class ArrayAssessment(Assessment):
         cases: Assessment,
         which: Array,
         decision: Decision,
+        is_beyond: Array,
         local_overlap: Callable[[], Array],
-        stability: Callable[[], Array],
+        of_points: Mapping[str, Callable[[], Any]],
+        features: Sequence[str],
         place: Place,
     ) -> None:
         self._cases, self._which, self._place = cases, which, place
@@ -216,7 +237,8 @@ class ArrayAssessment(Assessment):
             "trust": decision.trust,
             "contested": decision.contested,
             "typicality": unknown() if decision.typicality is None else decision.typicality,
-            "stability": lambda _: stability(),
+            "is_beyond": is_beyond,
+            **{name: partial(_made, make) for name, make in of_points.items()},
             "local_overlap": lambda _: local_overlap(),
             "reason": lambda _: self.to_numpy().reason,
             **{name: partial(self._text, name) for name in ("rule", "region", "main_region")},
@@ -225,7 +247,7 @@ class ArrayAssessment(Assessment):
                 for name in ("counts", "distance", "known", "expected_cost", "asking_cost")
             },
         }
-        super().__init__(columns, FrameMaker(), cases.classes, cases.has_regions, cases.has_costs)
+        super().__init__(columns, FrameMaker(), cases.classes, cases.has_regions, cases.has_costs, features=features)
 
     @cached_property
     def _codes(self) -> IntArray:
@@ -248,7 +270,10 @@ class ArrayAssessment(Assessment):
         alike = self._cases.with_numbers(trust=1.0, contested=False, typicality=np.nan)
         may_be = self._place.look_up(accepted(alike, terms), self._which)
         enough = self.trust >= self._place.look_up(self._cases.limits(terms.min_trust), self._which)
-        return may_be & enough & ~self.contested & ~(self.typicality < terms.min_typicality)
+        ordinary = ~(self.typicality < terms.min_typicality)
+        if terms.min_typicality > 0.0:
+            ordinary = ordinary & ~self.is_beyond
+        return may_be & enough & ~self.contested & ordinary
 
     def to_numpy(self) -> Assessment:
         """Return the same assessment as for a NumPy array."""
@@ -256,6 +281,9 @@ class ArrayAssessment(Assessment):
         here = self._cases.taken(self._codes).with_numbers(
             **{name: self._place.fetch(getattr(self, name)) for name in numbers}
         )
+        vars(here).update(beyond=self.beyond, features=self.features)
+        del vars(here)["sides"]
+        here._makers["sides"] = lambda _: self.sides
         here.promise = self.promise
         return here
 
@@ -265,6 +293,10 @@ class ArrayAssessment(Assessment):
 
     def __repr__(self) -> str:
         return repr(self.to_numpy())
+
+
+def _made(make: Callable[[], Any], _: Assessment) -> Any:
+    return make()
 
 
 def _labels(table: NDArray[Any], rows: Array, place: Place) -> Array:

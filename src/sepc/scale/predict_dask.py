@@ -21,7 +21,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_numbers, takes_missing_values
 from sepc.model.acceptance import Terms, min_trust_of
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import DERIVED, Assessment
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
 
@@ -70,8 +70,10 @@ class DaskAssessment(Assessment):
 
     def __init__(self, chunks: da.Array, nothing: Assessment, X: Any) -> None:
         self._chunks, self._nothing, self._X = chunks, nothing, X
-        makers = {name: partial(self._column, name) for name in (*nothing.names, "odds", "reason")}
-        super().__init__(makers, FrameMaker(), nothing.classes, nothing.has_regions, nothing.has_costs)
+        makers = {name: partial(self._column, name) for name in (*nothing.names, *DERIVED)}
+        super().__init__(
+            makers, FrameMaker(), nothing.classes, nothing.has_regions, nothing.has_costs, features=nothing.features
+        )
 
     def _column(self, name: str, _: Assessment) -> da.Array:
         return _field(self._chunks, name, getattr(self._nothing, name))

@@ -437,7 +437,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         smallest, actionable = (self._ordinary(change, min_typicality) for change in both)
         none_because = NONE_ORDINARY if smallest is None and both[0] is not None else found.no_change_because
         found = replace(found, counterfactual=smallest, actionable_change=actionable, no_change_because=none_because)
-        is_strange = typicality < STRANGE
+        is_strange = typicality < STRANGE and found.beyond is None
         reason = "strange" if is_strange else found.reason
         columns = self._encoder.gaps(row)[0] if is_strange else ()
         typicality = typicality if found.typicality is None else min(found.typicality, typicality)

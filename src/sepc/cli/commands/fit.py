@@ -39,8 +39,9 @@ from sepc.common.text import many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
-from sepc.landscapes.column_findings import source_columns, trap_findings
+from sepc.landscapes.column_findings import trap_findings
 from sepc.landscapes.findings import Finding
+from sepc.landscapes.known_values import KnownValues
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.persist import save
 from sepc.promises.parts import ALL, GROUP, GROUPS
@@ -141,7 +142,7 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
     columns = features_by_column(model["columns"].columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
     dates = date_columns(model["columns"].columns_)
-    found = trap_findings(X, codes, source_columns(X, names, columns, dates))
+    found = trap_findings(KnownValues.of(X, names, columns, dates).columns, codes)
     return [finding for finding in found if finding.severity != "note"]
 
 

@@ -13,7 +13,7 @@ def run(options: Namespace) -> None:
     """Print the landscape of the encoded columns."""
     data = read_labelled_table(options)
     require_labels(data, options.target)
-    encoder = TableEncoder().fit(data.table)
+    encoder = TableEncoder(keep_gaps=True).fit(data.table)
     features = encoder.transform(data.table)
     names = features.columns.tolist()
     columns = features_by_column(encoder.columns_, names)

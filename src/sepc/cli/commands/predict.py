@@ -22,7 +22,7 @@ from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import plain
 from sepc.common.text import shortened
-from sepc.model.acceptance import DEFAULT_TRUST, REFUSALS
+from sepc.model.acceptance import BEYOND, DEFAULT_TRUST, REFUSALS
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.promises import TrustThreshold
@@ -39,6 +39,7 @@ ADDED_COLUMNS = {
     "stability": pa.float64(),
     "accepted": pa.bool_(),
     "refusal": pa.string(),
+    "beyond": pa.string(),
 }
 
 
@@ -176,6 +177,8 @@ class _CountedPredictions:
         self.reasons: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.unseen: dict[str, Counter[str]] = {}
+        self.out_of_range: dict[str, tuple[int, int]] = {}
+        self.beyond: Counter[str] = Counter()
 
     def columns(self, batch: pa.RecordBatch) -> list[Any]:
         """Return the added columns for a batch of rows, in the order of their types."""
@@ -187,7 +190,8 @@ class _CountedPredictions:
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
-        columns = [a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals]
+        numbers = a.distance, a.typicality, a.stability
+        columns = [a.label, a.trust, a.reason, a.region, *numbers, accepted, refusals, a.beyond]
         if self.acceptance.promise is not None:
             columns.append(self.acceptance.promised(a, refusals, groups))
         if self.predictor.has_costs:
@@ -199,6 +203,10 @@ class _CountedPredictions:
     def _count(self, a: Assessment, refusals: Any) -> None:
         self.n_rows += len(a)
         self.refused.update(why for why in refusals.tolist() if why is not None)
+        self.beyond.update(a.beyond[refusals == BEYOND].tolist())
+        for name, (below, above) in a.out_of_range().items():
+            m, n = self.out_of_range.get(name, (0, 0))
+            self.out_of_range[name] = m + below, n + above
         for counter, values in ((self.labels, a.label), (self.reasons, a.reason)):
             found, counts = np.unique(values, return_counts=True)
             counter.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
@@ -236,6 +244,10 @@ class _CountedPredictions:
         say("reasons", reasons=counted(dict(self.reasons.most_common())))
         if self.sets is not None:
             self.sets.print_summary()
+        if self.out_of_range:
+            note("out-of-range", columns=shortened(self.predictor.out_of_range(self.out_of_range), 5, "columns"))
+        if self.beyond:
+            note("beyond", columns=shortened((f"{name} ({n})" for name, n in self.beyond.most_common()), 5, "columns"))
         for column, values in self.unseen.items():
             named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), 5)
             note("unseen-values", column=column, values=named)
@@ -266,6 +278,10 @@ class _CountedPredictions:
             **({} if promise is None else {"promise": promise.to_dict(), "promise_holds": holds}),
             "labels": dict(self.labels),
             "reasons": dict(self.reasons),
+            "out_of_range": {
+                name: {"below": m, "above": n, "refused": self.beyond[name]}
+                for name, (m, n) in self.out_of_range.items()
+            },
             "unseen": {column: dict(values) for column, values in self.unseen.items()},
             **({} if self.sets is None else {"label_sets": self.sets.to_dict()}),
         }

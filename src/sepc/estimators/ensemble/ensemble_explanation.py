@@ -17,9 +17,11 @@ from sepc.explanations.counterfactual import Counterfactual, changes_of
 from sepc.explanations.evidence import Evidence, chain_terms, contributions, evidence_of, log_ratio
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.notes import (
+    BeyondNote,
     MissingNote,
     Neighbour,
     PolicyNote,
+    beyond_note,
     missing_note,
     nearest_in_words,
     nearest_records,
@@ -154,6 +156,8 @@ class EnsembleExplanation(TextExplanation):
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
     policy : PolicyNote or None
+    beyond : BeyondNote or None
+        The column whose value lies beyond those of training by more than these justify; None where there is none.
     missing : MissingNote or None
         The missing values and their effect; None where none are missing.
     """
@@ -182,6 +186,7 @@ class EnsembleExplanation(TextExplanation):
     limits: str = ""
     policy: PolicyNote | None = None
     missing: MissingNote | None = None
+    beyond: BeyondNote | None = None
 
     @property
     def told(self) -> Told:
@@ -197,6 +202,7 @@ class EnsembleExplanation(TextExplanation):
             None,
             self.stability,
             N_PARTS,
+            self.beyond,
             self.missing,
             self.policy,
             None,
@@ -223,6 +229,8 @@ class EnsembleExplanation(TextExplanation):
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
             yield from self.missing.sentences()
+        if self.beyond is not None:
+            yield self.beyond.in_words()
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
         yield self.change_in_words()
@@ -325,6 +333,7 @@ def explain_ensemble(
         limits=limits.in_words(),
         policy=policy_note(model, proba),
         missing=missing_note(model.for_search, x, float(a.trust[0]), vocabulary),
+        beyond=beyond_note(model, x, vocabulary),
     )
 
 

@@ -26,6 +26,7 @@ from sepc.estimators.relating import learn_relations, with_relations
 from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.reach import Reach
 from sepc.partitions.algorithm import impurity_count
 
 
@@ -134,7 +135,7 @@ def fit_ensemble(
         features=features,
         views=views,
         records_by_view=records,
-        outline=Outline.of(extents),
+        outline=Outline.of(extents, Reach.of(X if gaps is None else np.where(gaps, np.nan, X))),
         members=[one.member for one in grown],
         stack=stack,
         strangeness=strangeness,

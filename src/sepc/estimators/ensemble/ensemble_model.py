@@ -17,7 +17,7 @@ from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, M
 from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
 from sepc.model.acceptance import key_of
-from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
+from sepc.model.assessment import Assessment, Maker, ReachedValues, decision_columns, stability_where_known
 from sepc.model.calibration import Calibration
 from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
@@ -155,9 +155,11 @@ class EnsembleModel:
             **_lead_columns(cache(lambda: list(self.leads(X, evidence)))),
             "stability": stability_where_known(partial(self.stability, X, evidence)),
             "main_region": lambda a: np.full(len(a), None, dtype=object),
+            **ReachedValues(X, self.features, self.outline.reach).makers(),
             "agreement": np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum()),
         }
-        return Assessment(columns, frames, self.classes, self.has_regions, decision.cost is not None, self.key)
+        has_costs = decision.cost is not None
+        return Assessment(columns, frames, self.classes, self.has_regions, has_costs, self.key, self.features)
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
