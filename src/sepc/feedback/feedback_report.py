@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from sepc.common.text import percent, plural
+from sepc.feedback.data_watch import SeriesRecord
 from sepc.feedback.drift import Drift
 from sepc.feedback.observations import RegionRecord, TrustRecord
 from sepc.feedback.promise_watch import PromiseDrift
@@ -39,6 +40,8 @@ class FeedbackReport:
         record is no new evidence.
     promise_drift : PromiseDrift or None
         Whether the promise still holds; None if there is none.
+    series : tuple of SeriesRecord
+        Columns, typicality, trust and class shares as `drift` watches them, those with an alarm first.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class FeedbackReport:
     error_drift: Drift | None
     n_repeated: int = 0
     promise_drift: PromiseDrift | None = None
+    series: tuple[SeriesRecord, ...] = ()
 
     @property
     def exceeding(self) -> tuple[RegionRecord, ...]:
@@ -72,7 +76,7 @@ class FeedbackReport:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON; what is not known is None."""
         fields = {name: _known(value) for name, value in asdict(self).items()}
-        for name in ("regions", "reliability"):
+        for name in ("regions", "reliability", "series"):
             fields[name] = [{k: _known(v) for k, v in item._asdict().items()} for item in getattr(self, name)]
         fields["drift"] = self.drift.to_dict()
         fields["error_drift"] = None if self.error_drift is None else self.error_drift.to_dict()
