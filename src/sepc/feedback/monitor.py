@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from math import fsum
 from typing import Any, Self
 
@@ -15,8 +16,9 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.audits import Audit, audit_of, check_share
 from sepc.feedback.chances import LEAST_PROBABILITY, check_parameters, stated_chances
 from sepc.feedback.data_watch import DataWatch, SeriesRecord
-from sepc.feedback.drift import OUTSIDE, Drift, DriftPart, SequentialRateTest
+from sepc.feedback.drift import COLUMN, OUTSIDE, Drift, DriftPart, SequentialRateTest
 from sepc.feedback.error_watch import ErrorParts, ErrorTest
+from sepc.feedback.expected_accuracy import AccuracyRecord, months_of
 from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.held_out_models import (
@@ -197,6 +199,7 @@ class FeedbackMonitor:
         labels: str | None = None,
         groups: Any = None,
         seen: bool = False,
+        dates: Any = None,
     ) -> Self:
         """Add a batch of new records.
 
@@ -221,6 +224,8 @@ class FeedbackMonitor:
             The groups that the records belong to, where the classifier has signed a promise by groups.
         seen : bool, default=False
             Whether they were observed before without labels: then the labels alone count.
+        dates : array-like of shape (n,), optional
+            Dates of the records, for `expected_accuracy` by month; by default the day of the call.
 
         Returns
         -------
@@ -247,7 +252,16 @@ class FeedbackMonitor:
             raise InputError("seen-without-y-true")
         parts = self._promised_parts(X, a, groups) if truth is not None else None
         values = None if y_true is None else column_or_1d(y_true).tolist()
-        batch = LoggedBatch(rows, values, chance, labels is not None, parts, bool(seen))
+        batch = LoggedBatch(
+            rows,
+            values,
+            chance,
+            labels is not None,
+            parts,
+            bool(seen),
+            date.today().isoformat(),
+            months_of(dates, len(rows)),
+        )
         views = self._comparison.views(rows, a)
         if self._log is not None:
             self._log.append(batch)
@@ -377,6 +391,37 @@ class FeedbackMonitor:
         ['class shares', 'column', 'typicality', 'trust']
         """
         return self._frame(self._data_watch.records(), SeriesRecord)
+
+    def expected_accuracy(self) -> Any:
+        """Return the accuracy that the trust expects of new records, without labels, and the observed one beside it.
+
+        It is what calibrated trust amounts to; a drift that the trust does not see makes it too high. Compare
+        `observed` with `expected_labelled`, which speaks of the same records, however these were chosen.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row for all records, one for each month if there are several, and for each column that has raised an
+            alarm one for the records before it began to change, and one for those since. `expected` is the mean trust,
+            and the accuracy of these `n` records is from `low` to `high` with a probability of 95 %; `observed` has an
+            exact 95 % interval.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> monitor = FeedbackMonitor(clf).observe([[0.5], [3.0]], dates=["2026-03-31", "2026-04-01"])
+        >>> monitor.expected_accuracy()[["part", "n", "expected"]]
+              part  n  expected
+        0      all  2       1.0
+        1  2026-03  1       1.0
+        2  2026-04  1       1.0
+        """
+        return self._frame(list(self._accuracy_records()), AccuracyRecord)
+
+    def _accuracy_records(self) -> tuple[AccuracyRecord, ...]:
+        changed = [(part.name, part.since) for part in self.drift.parts if part.kind == COLUMN]
+        return self._observations.accuracy.records(changed)
 
     @property
     def error_drift(self) -> Drift | None:
@@ -515,6 +560,7 @@ class FeedbackMonitor:
             error_drift=self.error_drift,
             promise_drift=self.promise_drift,
             series=tuple(self._data_watch.records()),
+            expected_accuracy=self._accuracy_records(),
             n_repeated=observed.n_repeated(),
         )
 

@@ -37,7 +37,8 @@ class LoggedBatch(NamedTuple):
     `labels` are None if they are not known. `chance` are the stated chances of being labelled, None if none were
     stated; `all_labelled` whether it was stated that all records get labels. `parts` are the parts of a promise that
     accepted records are in, -1 for refused ones, None without a promise. `seen`: the records were observed before,
-    without labels. `day` is the date of writing, as in 2026-03-01.
+    without labels. `day` is the date of observation, as in 2026-03-01; `months` are those of the records, as in
+    2026-03, None where their dates are not known.
     """
 
     records: FloatArray
@@ -47,6 +48,11 @@ class LoggedBatch(NamedTuple):
     parts: IntArray | None = None
     seen: bool = False
     day: str = ""
+    months: list[str] | None = None
+
+    def months_of_records(self) -> list[str]:
+        """Return the month of each record; that of observation where dates are not known."""
+        return [self.day[:7]] * len(self.records) if self.months is None else self.months
 
     def chances(self) -> FloatArray:
         """Return the chance of each record to be labelled; NaN where not stated."""
@@ -134,6 +140,7 @@ class ObservationLog:
                 None if entry["parts"] is None else np.array(entry["parts"], dtype=np.int64),
                 bool(entry["seen"]),
                 str(entry["day"]),
+                entry["months"],
             )
         except (KeyError, ValueError, TypeError, zlib.error) as error:
             raise self._damaged(f"line {number + 1} tells of no batch") from error
@@ -169,6 +176,7 @@ class ObservationLog:
             "all_labelled": batch.all_labelled,
             "parts": None if batch.parts is None else batch.parts.tolist(),
             "seen": batch.seen,
+            "months": batch.months,
         }
         line, check = _line(entry, self._last)
         with self._opened() as file:
