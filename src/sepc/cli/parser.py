@@ -330,6 +330,8 @@ def _feedback(commands: Any) -> None:
     command.add("--labels", choices=["all"], help="all: every row was meant to get a label; for the alarm on errors")
     chance = "column with the chance that each labelled row had of being chosen; for the alarm on errors"
     command.add("--probability", metavar="COL", help=chance)
+    dates = "column with the date of each row, for expected accuracy by month (default: the only column of dates)"
+    command.add("--dates", metavar="COL", help=dates)
     command.flag("--once", help="count repeated rows only once")
     state = "file that keeps what was observed, so that evidence adds up over calls"
     command.add("--state", metavar="FILE", help=state)

@@ -38,7 +38,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 ODDS_RATIOS = np.array([1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0])
 # A part is named beside the one with the most evidence if it has at least this share of its evidence.
 NAMED_FROM = 0.5
-_LARGEST_LOG = float(np.log(np.finfo(float).max))
+LARGEST_LOG = float(np.log(np.finfo(float).max))
 
 
 def log_factors(
@@ -63,20 +63,22 @@ class SequentialBets:
     ----------
     stakes : ndarray of shape (n_processes,)
         Shares of the stake, of sum 1; the share of a process is spread evenly over its bets.
+    n_bets : int, default=n_ratios
+        Number of bets of each process: on sizes of a rise, unless they are others.
 
     Attributes
     ----------
-    log_wealth : ndarray of shape (n_processes, n_ratios)
+    log_wealth : ndarray of shape (n_processes, n_bets)
         Logarithms of the wealth of each bet per unit staked on it, without what is not yet placed.
-    gains : ndarray of shape (n_processes, n_ratios)
+    gains : ndarray of shape (n_processes, n_bets)
         Logarithms of the gain of each bet, had all of it been placed at the start.
     log_evidence : list of float
         Logarithm of the total wealth after each batch.
     """
 
-    def __init__(self, stakes: FloatArray) -> None:
-        self._log_stakes = np.log(stakes)[:, None] - np.log(len(ODDS_RATIOS))
-        shape = (len(stakes), len(ODDS_RATIOS))
+    def __init__(self, stakes: FloatArray, n_bets: int = len(ODDS_RATIOS)) -> None:
+        self._log_stakes = np.log(stakes)[:, None] - np.log(n_bets)
+        shape = (len(stakes), n_bets)
         self.log_wealth: FloatArray = np.full(shape, -np.inf)
         self.gains: FloatArray = np.zeros(shape)
         self.log_evidence: list[float] = []
@@ -85,7 +87,7 @@ class SequentialBets:
         self._starts: IntArray = np.zeros(shape, dtype=np.int64)
 
     def add(self, gain: FloatArray, n_before: int = 0) -> None:
-        """Add the log gains of all bets in a batch, shape (n_processes, n_ratios), after `n_before` records."""
+        """Add the log gains of all bets in a batch, shape (n_processes, n_bets), after `n_before` records."""
         self._starts = np.where(self._best > 0.0, self._starts, n_before)
         self._best = np.maximum(self._best, 0.0) + gain
         self.log_wealth, evidence = self._after(gain)
@@ -102,6 +104,11 @@ class SequentialBets:
     def contributions(self) -> FloatArray:
         """Return the logarithm of the wealth of each process, shape (n_processes,)."""
         return np.asarray(np.logaddexp.reduce(self.log_wealth + self._log_stakes, axis=1))
+
+    def each(self) -> FloatArray:
+        """Return the logarithm of the wealth of each process per unit staked on it, shape (n_processes,)."""
+        wealth = np.logaddexp.reduce(self.log_wealth, axis=1) - np.log(self.log_wealth.shape[1])
+        return np.asarray(np.logaddexp(wealth, -np.log(len(self.log_evidence) + 1.0)))
 
     def since(self, processes: list[int]) -> int:
         """Return the number of records before the best start of the best bet of some processes."""
@@ -148,16 +155,20 @@ class SequentialTest:
     @property
     def evidence(self) -> float:
         """Largest wealth so far, per unit staked."""
-        return float(np.exp(min(max(self.bets.log_evidence, default=0.0), _LARGEST_LOG)))
+        return float(np.exp(min(max(self.bets.log_evidence, default=0.0), LARGEST_LOG)))
 
     def bet(self, gain: FloatArray, n: int) -> bool:
         """Add the log gains of all bets in a batch of n records; return whether it raises the alarm."""
         self.bets.add(gain, self.n)
         self.n += n
-        raised = self.when is None and self.bets.log_evidence[-1] >= log(self.threshold)
+        raised = self.when is None and self.bets.log_evidence[-1] >= log(self.threshold) and self._is_rise()
         if raised:
             self.when = self.n
         return raised
+
+    def _is_rise(self) -> bool:
+        """Return whether the evidence is of what the alarm is meant for."""
+        return True
 
     def grouped(
         self, gain: FloatArray, process: IntArray, loss: FloatArray | BoolArray, chance: FloatArray | None

@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.intervals import exact_interval, upper_limit
-from sepc.common.text import listed, many, percent
+from sepc.common.text import listed, many, percent, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.bets import ODDS_RATIOS, SequentialTest
 
 # Kinds of parts.
 OVERALL, LABEL, REGION, OTHER_REGIONS = "overall", "label", "region", "other regions"
+COLUMN, TYPICALITY, TRUST, CLASS_SHARES, OUTSIDE = "column", "typicality", "trust", "class shares", "outside"
+# Those of the records themselves, besides the share outside.
+SERIES = (COLUMN, TYPICALITY, TRUST, CLASS_SHARES)
+_PARTS_SHOWN = 5
 
 
 class MovedFeature(NamedTuple):
@@ -38,34 +42,45 @@ class DriftPart(NamedTuple):
 
     Attributes
     ----------
-    kind : {"overall", "label", "region", "other regions"}
+    kind : str
+        Of errors "overall", "label", "region" or "other regions"; of the records themselves "column", "typicality",
+        "trust", "class shares" or "outside".
     name : str
         The given label, or the region of the watched classifier; regions with few records are one part for each label,
-        with its name; "overall" if the rise is not confined to a part.
+        with its name; "overall" if the rise is not confined to a part. The column. Else as `kind`.
     since : int
         About the number of observed records, as in `Drift.when`, when it began.
     features : tuple of MovedFeature
         Up to three features whose mean there, among the labelled records since, differs from that in training by more
         than chance explains; the most first.
+    change : str
+        What has changed in the records themselves, in words; empty of errors.
 
     Examples
     --------
     >>> DriftPart("region", "faulty#2", 500, (MovedFeature("pressure", 1.5),)).in_words()
     'region faulty#2, since about record 500 (there pressure is 1.5 standard deviations higher than in training)'
+    >>> DriftPart("column", "pressure", 500, (), "1.5 standard deviations higher than in training").in_words()
+    'column pressure, since about record 500 (1.5 standard deviations higher than in training)'
     """
 
     kind: str
     name: str
     since: int
     features: tuple[MovedFeature, ...] = ()
+    change: str = ""
 
     def in_words(self) -> str:
         """Return it as part of a sentence."""
         kind = {OVERALL: "", OTHER_REGIONS: "other regions of "}.get(self.kind, f"{self.kind} ")
+        kind = "" if self.kind == self.name else kind
         moved = listed([feature.in_words() for feature in self.features])
-        there = f" (there {moved} than in training)" if moved else ""
-        since = f"since about record {self.since:,}" if self.since else "from the first record on"
-        return f"{kind}{self.name}, {since}{there}"
+        there = f" (there {moved} than in training)" if moved else f" ({self.change})" if self.change else ""
+        return f"{kind}{self.name}, {self.began()}{there}"
+
+    def began(self) -> str:
+        """Return when it began, as part of a sentence."""
+        return f"since about record {self.since:,}" if self.since else "from the first record on"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, ready for JSON."""
@@ -74,14 +89,14 @@ class DriftPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Drift:
-    """State of a sequential test of whether the rate of some event has risen.
+    """State of a sequential test of whether the rate of some event has risen, or of whether records have changed.
 
     Attributes
     ----------
     what : str
         What is counted.
     alarm : bool
-        Whether the alarm was raised, now or earlier.
+        Whether the alarm was raised, now or earlier: by the share, or by another series that is watched with it.
     when : int or None
         Number of records observed when it was first raised, at the end of a batch.
     n : int
@@ -113,7 +128,8 @@ class Drift:
     n_unstated : int
         Labelled records without a stated chance of being labelled, which do not count.
     parts : tuple of DriftPart
-        Parts of the records with most of the evidence when the alarm on errors was raised.
+        Parts of the records with most of the evidence when the alarm on errors was raised. Of the alarm on records
+        themselves all series that have raised it so far, in the order in which they did.
 
     Examples
     --------
@@ -153,17 +169,22 @@ class Drift:
     def __repr__(self) -> str:
         low, high = map(percent, self.interval)
         said = f"Alarm after {self.when} records" if self.alarm else "No alarm"
+        series = [part.in_words() for part in self.parts if part.kind in SERIES]
+        said += f": {shortened(series, _PARTS_SHOWN)}; " if series else ": "
         if self.n == 0:
-            return f"{said}: nothing observed yet; {percent(self.expected)} {self.what} expected{self._unstated}"
+            return f"{said}nothing observed yet; {percent(self.expected)} {self.what} expected{self._unstated}"
         by = f", by {self.n_models} models that each leave a part of the training records out," * (self.n_models > 1)
         return (
-            f"{said}: {percent(self.share)} {self.what}{by} where {percent(self.expected)} ({low} to {high}) "
+            f"{said}{percent(self.share)} {self.what}{by} where {percent(self.expected)} ({low} to {high}) "
             f"were expected; false-alarm rate {self.false_alarm_rate:g}{self._why}{self._where}{self._unstated}"
         )
 
     @property
     def _where(self) -> str:
-        return f". Where: {listed([part.in_words() for part in self.parts])}" if self.parts else ""
+        parts = [part for part in self.parts if part.kind not in SERIES]
+        if parts and parts[0].kind == OUTSIDE:
+            return f". The share has risen {parts[0].began()}"
+        return f". Where: {listed([part.in_words() for part in parts])}" if parts else ""
 
     @property
     def _unstated(self) -> str:
@@ -261,11 +282,13 @@ class SequentialRateTest(RateTest):
         # r**s / (1 + (r - 1) * limit)**n.
         self._log_normalizer = np.log1p((ODDS_RATIOS - 1.0) * self.limits[:, None])
         self.batches: list[list[int]] = []  # numbers of records, and of those that count by each model
+        self.since = 0  # about the number of records before the rise, at the alarm
 
     def add(self, n: int, hits: list[int]) -> None:
         """Add a batch of `n` records; `hits` of them count by each model."""
         self.batches.append([n, *hits])
-        self.bet(np.asarray(hits)[:, None] * np.log(ODDS_RATIOS) - n * self._log_normalizer, n)
+        if self.bet(np.asarray(hits)[:, None] * np.log(ODDS_RATIOS) - n * self._log_normalizer, n):
+            self.since = self.bets.since(list(range(len(hits))))
 
     def state(self) -> Drift:
         """Return the state of the test."""

@@ -5,6 +5,9 @@ the comparison has labels and regions of its own; a process of bets belongs to o
 its held-out records. Half of the stake is on all records, the other half on parts; half of the false-alarm rate is
 shared in the same way as the risk of limits that are too low. The evidence is the total wealth: an average of fair bets
 is a fair bet, so that looking at many parts does not raise the rate of false alarms.
+
+Where the shares of classes change, errors may become more frequent among those of one label given while they fall in
+all. The alarm is raised only if they have risen in all since the part with most of the evidence began to change.
 """
 
 from typing import Any, NamedTuple
@@ -141,6 +144,8 @@ class ErrorTest(RateTest):
         self.found: tuple[DriftPart, ...] = ()
         # Total weight of labelled records, and of wrong verdicts, by each model; a record weighs one over its chance.
         self._weights: FloatArray = np.zeros((2, len(parts.of_label)))
+        # The sums over models before each batch, by the number of records before it.
+        self._weights_before: dict[int, FloatArray] = {}
 
     def add(self, views: list[ModelView], codes: IntArray, chance: FloatArray | None) -> bool:
         """Add a batch of labelled records; return whether it raises the alarm.
@@ -149,6 +154,7 @@ class ErrorTest(RateTest):
         None if all records have labels.
         """
         gain: FloatArray = np.zeros_like(self.bets.gains)
+        self._weights_before.setdefault(self.n, self._weights.sum(axis=1))
         for m, view in enumerate(views):
             for k, process in enumerate(self.parts.of_verdicts(m, view)):
                 _, wrong, weight = self.grouped(gain, process, view.codes != codes, chance)
@@ -158,6 +164,11 @@ class ErrorTest(RateTest):
         if raised:
             self.found = self._largest()
         return raised
+
+    def _is_rise(self) -> bool:
+        total, wrong = self._weights.sum(axis=1) - self._weights_before[self._largest()[0].since]
+        hits, n_held_out = self.held_out[: self.n_models].sum(axis=0)
+        return bool(wrong * n_held_out > hits * total)
 
     def _largest(self) -> tuple[DriftPart, ...]:
         """Return the parts with most of the wealth, the largest first; all records as one if these have the most."""

@@ -5,7 +5,9 @@ from html import escape
 from typing import Any
 
 from sepc.common.text import percent, plural
+from sepc.feedback.data_watch import SeriesRecord
 from sepc.feedback.drift import Drift
+from sepc.feedback.expected_accuracy import AccuracyRecord
 from sepc.feedback.observations import RegionRecord, TrustRecord
 from sepc.feedback.promise_watch import PromiseDrift
 
@@ -39,6 +41,10 @@ class FeedbackReport:
         record is no new evidence.
     promise_drift : PromiseDrift or None
         Whether the promise still holds; None if there is none.
+    expected_accuracy : tuple of AccuracyRecord
+        What the trust expects, and what was observed: of all records, by month, and before and since a column changed.
+    series : tuple of SeriesRecord
+        Columns, typicality, trust and class shares as `drift` watches them, those with an alarm first.
 
     Examples
     --------
@@ -63,6 +69,8 @@ class FeedbackReport:
     error_drift: Drift | None
     n_repeated: int = 0
     promise_drift: PromiseDrift | None = None
+    series: tuple[SeriesRecord, ...] = ()
+    expected_accuracy: tuple[AccuracyRecord, ...] = ()
 
     @property
     def exceeding(self) -> tuple[RegionRecord, ...]:
@@ -72,7 +80,7 @@ class FeedbackReport:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON; what is not known is None."""
         fields = {name: _known(value) for name, value in asdict(self).items()}
-        for name in ("regions", "reliability"):
+        for name in ("regions", "reliability", "series", "expected_accuracy"):
             fields[name] = [{k: _known(v) for k, v in item._asdict().items()} for item in getattr(self, name)]
         fields["drift"] = self.drift.to_dict()
         fields["error_drift"] = None if self.error_drift is None else self.error_drift.to_dict()
@@ -113,7 +121,7 @@ class FeedbackReport:
 
     def _repr_html_(self) -> str:
         text = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
-        return text + _html_table(self.regions) + _html_table(self.reliability)
+        return text + "".join(map(_html_table, (self.expected_accuracy, self.regions, self.reliability)))
 
 
 def _known(value: Any) -> Any:

@@ -29,7 +29,7 @@ class ModelView(NamedTuple):
     `n_complete` counts the records without missing values, `n_outside` those of them that are outside: see
     `is_outside`. `codes`, of shape (n,), are the numbers of the labels given, `components` those of the label's most
     probable components in the model's densities, None where regions have none; `component_codes`, of shape
-    (n_components,), are the classes of all components.
+    (n_components,), are the classes of all components. `scores`, of shape (n, 2), are typicality and trust.
     """
 
     n_complete: int
@@ -37,6 +37,7 @@ class ModelView(NamedTuple):
     codes: IntArray
     components: IntArray | None = None
     component_codes: IntArray = np.empty(0, dtype=np.int64)
+    scores: FloatArray = np.empty((0, 0))
 
 
 def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) -> ModelView:
@@ -45,9 +46,11 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
     a = model.assess(rows, FrameMaker()) if assessment is None else assessment
     complete, codes = a.known == 1.0, predicted_codes(model, a)
     counts = int(np.count_nonzero(complete)), int(np.count_nonzero(is_outside(model, a) & complete))
+    view = ModelView(*counts, codes, scores=np.column_stack([a.typicality, a.trust]))
     if not isinstance(model, DensityModel):
-        return ModelView(*counts, codes)
-    return ModelView(*counts, codes, model.densities.claims_within(model.units(rows), codes), model.densities.codes)
+        return view
+    components = model.densities.claims_within(model.units(rows), codes)
+    return view._replace(components=components, component_codes=model.densities.codes)
 
 
 def is_outside(model: FittedModel, a: Assessment) -> BoolArray:
@@ -67,15 +70,35 @@ def training_of(model: FittedModel) -> tuple[FloatArray, TrainingRecords]:
     return model.original(model.records.as_they_came), model.records
 
 
+def _places(n: int) -> IntArray:
+    """Return a place for each of n training records, in a random order that is always the same."""
+    return np.argsort(np.random.default_rng(0).permutation(n))
+
+
+def representative_rows(model: FittedModel) -> IntArray:
+    """Return rows of the kept training records among which classes have the shares of the whole training set.
+
+    All rows, unless the records that are kept of a large training set have more than their share of small classes.
+    """
+    codes = training_of(model)[1].codes
+    kept = np.bincount(codes, minlength=len(model.class_count))
+    taken = np.floor(np.min(kept / model.class_count) * model.class_count + 1e-9)
+    place = _places(len(codes))
+    rows = [np.flatnonzero(codes == k) for k in range(len(kept))]
+    some = [mine[np.argsort(place[mine])[: int(n)]] for mine, n in zip(rows, taken.tolist(), strict=True)]
+    return np.sort(np.concatenate(some))
+
+
 def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
-    """Split the training set into stratified parts that do not depend on the order of its rows.
+    """Split the representative training records into stratified parts that do not depend on the order of rows.
 
     A class of one record is in no part, so that no model loses it.
     """
     codes = training_of(model)[1].codes
-    place = np.argsort(np.random.default_rng(0).permutation(len(codes)))
+    place = _places(len(codes))
     fold = stratified_parts(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
-    return [np.flatnonzero(fold == k) for k in range(n_parts)]
+    some = representative_rows(model)
+    return [some[fold[some] == k] for k in range(n_parts)]
 
 
 def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
@@ -104,6 +127,18 @@ def require_new_records(model: FittedModel, X: FloatArray) -> None:
     known = np.count_nonzero(training_of(model)[1].recorded(model.units(X)))
     if 2 * known > len(X):
         raise InputError("reference-has-training-records", n_known=known, n_rows=len(X))
+
+
+class Reference(NamedTuple):
+    """What observed records are compared with.
+
+    `records`, of shape (n, d), are in the units of the model; `class_counts`, of shape (n_classes,), are None where
+    classes are not known; `views` are those of held-out records by each model.
+    """
+
+    records: FloatArray
+    class_counts: IntArray | None
+    views: list[ModelView]
 
 
 class Comparison:
@@ -139,6 +174,16 @@ class Comparison:
         """Return the held-out training records of each model, and their classes."""
         X, training = training_of(self._watched.model)
         return [X[part] for part in self._parts], [training.codes[part] for part in self._parts]
+
+    def reference(self, rows: list[FloatArray], codes: list[IntArray] | None, views: list[ModelView]) -> Reference:
+        """Return what observed records are compared with, given held-out records, their classes and views."""
+        model = self._watched.model
+        counts = None if codes is None else np.bincount(np.concatenate(codes), minlength=len(model.classes))
+        if not self._folds:
+            return Reference(model.units(rows[0]), counts, views)
+        training, some = training_of(model)[1], representative_rows(model)
+        counts = np.bincount(training.codes[some], minlength=len(model.classes))
+        return Reference(training.as_they_came[some], counts, views)
 
     def expected(self, n_held_out: list[int]) -> list[FloatArray] | None:
         """Return the expected numbers of held-out records in each model's regions, by their training records."""

@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from math import fsum
 from typing import Any, Self
 
@@ -13,8 +15,10 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.audits import Audit, audit_of, check_share
 from sepc.feedback.chances import LEAST_PROBABILITY, check_parameters, stated_chances
-from sepc.feedback.drift import Drift, SequentialRateTest
+from sepc.feedback.data_watch import DataWatch, SeriesRecord
+from sepc.feedback.drift import COLUMN, OUTSIDE, Drift, DriftPart, SequentialRateTest
 from sepc.feedback.error_watch import ErrorParts, ErrorTest
+from sepc.feedback.expected_accuracy import AccuracyRecord, months_of
 from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.held_out_models import (
@@ -33,6 +37,9 @@ from sepc.feedback.watched import Watched, fingerprint
 from sepc.model.acceptance import MinTrust, key_of
 from sepc.model.assessment import Assessment
 from sepc.promises.parts import GROUP, GROUPS
+
+# The share outside, columns, typicality with trust, and class shares have equal parts of a false-alarm rate.
+_KINDS_OF_DRIFT = 4
 
 
 class FeedbackMonitor:
@@ -118,7 +125,9 @@ class FeedbackMonitor:
             require_new_records(watched.model, rows[0])
         views = self._comparison.held_out_views(rows)
         outside = np.array([[view.n_outside, view.n_complete] for view in views])
-        self._outside_test = SequentialRateTest(outside_in_words(watched.model), outside, self.false_alarm_rate)
+        share = self.false_alarm_rate / _KINDS_OF_DRIFT
+        self._outside_test = SequentialRateTest(outside_in_words(watched.model), outside, share)
+        self._data_watch = DataWatch(watched.model.features, self._comparison.reference(rows, codes, views), share)
         self._error_test = None if codes is None else self._test_of_errors(rows, views, codes)
 
     def _test_of_errors(self, rows: list[FloatArray], views: list[ModelView], codes: list[IntArray]) -> ErrorTest:
@@ -192,6 +201,7 @@ class FeedbackMonitor:
         labels: str | None = None,
         groups: Any = None,
         seen: bool = False,
+        dates: Any = None,
     ) -> Self:
         """Add a batch of new records.
 
@@ -216,6 +226,8 @@ class FeedbackMonitor:
             The groups that the records belong to, where the classifier has signed a promise by groups.
         seen : bool, default=False
             Whether they were observed before without labels: then the labels alone count.
+        dates : array-like of shape (n,), optional
+            Dates of the records, for `expected_accuracy` by month; by default the day of the call.
 
         Returns
         -------
@@ -242,7 +254,16 @@ class FeedbackMonitor:
             raise InputError("seen-without-y-true")
         parts = self._promised_parts(X, a, groups) if truth is not None else None
         values = None if y_true is None else column_or_1d(y_true).tolist()
-        batch = LoggedBatch(rows, values, chance, labels is not None, parts, bool(seen))
+        batch = LoggedBatch(
+            rows,
+            values,
+            chance,
+            labels is not None,
+            parts,
+            bool(seen),
+            date.today().isoformat(),
+            months_of(dates, len(rows)),
+        )
         views = self._comparison.views(rows, a)
         if self._log is not None:
             self._log.append(batch)
@@ -263,6 +284,9 @@ class FeedbackMonitor:
         self._observations.add(batch, a, truth)
         if not batch.seen:
             self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
+        codes = truth.codes if truth is not None and batch.all_labelled else None
+        units = self._watched.model.units(batch.records)
+        self._data_watch.add(units, views, codes, self._observations.labels, seen=batch.seen)
         if truth is None or not batch.is_stated:
             return
         if self._promise_test is not None and batch.parts is not None:
@@ -326,7 +350,11 @@ class FeedbackMonitor:
 
     @property
     def drift(self) -> Drift:
-        """Test of whether more records than expected are outside every ellipsoid; by an ensemble, strange.
+        """Test of whether records have changed, without labels; classes too where all records get labels.
+
+        Watched are the share of records outside every ellipsoid (by an ensemble, of strange ones), each column, how
+        typical records are and the trust in their labels, and the shares of the classes. The false-alarm rate holds for
+        all of them together: a quarter is that of each kind. After an alarm `parts` has what has raised it.
 
         Examples
         --------
@@ -335,7 +363,67 @@ class FeedbackMonitor:
         >>> FeedbackMonitor(clf, reference=[[0.5], [1.5], [5.5], [7.0]]).drift
         No alarm: nothing observed yet; 0 % outside every ellipsoid expected
         """
-        return self._outside_test.state()
+        state = self._outside_test.state()
+        found = list(self._data_watch.parts())
+        if state.when is not None:
+            found.append((state.when, DriftPart(OUTSIDE, OUTSIDE, self._outside_test.since)))
+        found.sort(key=lambda raised: raised[0])
+        return replace(
+            state,
+            alarm=bool(found),
+            when=found[0][0] if found else None,
+            parts=tuple(part for _, part in found),
+            false_alarm_rate=self.false_alarm_rate,
+        )
+
+    def series(self) -> Any:
+        """Return one row for each series of records that `drift` watches, those with an alarm first.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Of each column, of typicality and trust, and of class shares where they are known: the `evidence` so far,
+            the `threshold` of the alarm, `when` it was raised and `since` when, in records, and what has changed.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> FeedbackMonitor(clf).observe([[0.5], [3.0]]).series()["kind"].tolist()
+        ['class shares', 'column', 'typicality', 'trust']
+        """
+        return self._frame(self._data_watch.records(), SeriesRecord)
+
+    def expected_accuracy(self) -> Any:
+        """Return the accuracy that the trust expects of new records, without labels, and the observed one beside it.
+
+        It is what calibrated trust amounts to; a drift that the trust does not see makes it too high. Compare
+        `observed` with `expected_labelled`, which speaks of the same records, however these were chosen.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row for all records, one for each month if there are several, and for each column that has raised an
+            alarm one for the records before it began to change, and one for those since. `expected` is the mean trust,
+            and the accuracy of these `n` records is from `low` to `high` with a probability of 95 %; `observed` has an
+            exact 95 % interval.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> monitor = FeedbackMonitor(clf).observe([[0.5], [3.0]], dates=["2026-03-31", "2026-04-01"])
+        >>> monitor.expected_accuracy()[["part", "n", "expected"]]
+              part  n  expected
+        0      all  2       1.0
+        1  2026-03  1       1.0
+        2  2026-04  1       1.0
+        """
+        return self._frame(list(self._accuracy_records()), AccuracyRecord)
+
+    def _accuracy_records(self) -> tuple[AccuracyRecord, ...]:
+        changed = [(part.name, part.since) for part in self.drift.parts if part.kind == COLUMN]
+        return self._observations.accuracy.records(changed)
 
     @property
     def error_drift(self) -> Drift | None:
@@ -473,6 +561,8 @@ class FeedbackMonitor:
             drift=self.drift,
             error_drift=self.error_drift,
             promise_drift=self.promise_drift,
+            series=tuple(self._data_watch.records()),
+            expected_accuracy=self._accuracy_records(),
             n_repeated=observed.n_repeated(),
         )
 

@@ -38,7 +38,8 @@ class LoggedBatch(NamedTuple):
     `labels` are None if they are not known. `chance` are the stated chances of being labelled, None if none were
     stated; `all_labelled` whether it was stated that all records get labels. `parts` are the parts of a promise that
     accepted records are in, -1 for refused ones, None without a promise. `seen`: the records were observed before,
-    without labels. `day` is the date of writing, as in 2026-03-01.
+    without labels. `day` is the date of observation, as in 2026-03-01; `months` are those of the records, as in
+    2026-03, None where their dates are not known.
     """
 
     records: FloatArray
@@ -48,6 +49,11 @@ class LoggedBatch(NamedTuple):
     parts: IntArray | None = None
     seen: bool = False
     day: str = ""
+    months: list[str] | None = None
+
+    def months_of_records(self) -> list[str]:
+        """Return the month of each record; that of observation where dates are not known."""
+        return [self.day[:7]] * len(self.records) if self.months is None else self.months
 
     def chances(self) -> FloatArray:
         """Return the chance of each record to be labelled; NaN where not stated."""
@@ -150,6 +156,7 @@ class ObservationLog:
                 None if entry["parts"] is None else np.array(entry["parts"], dtype=np.int64),
                 bool(entry["seen"]),
                 str(entry["day"]),
+                entry["months"],
             )
         except (KeyError, ValueError, TypeError, zlib.error) as error:
             raise self._damaged(f"line {number + 1} tells of no batch") from error
@@ -185,6 +192,7 @@ class ObservationLog:
             "all_labelled": batch.all_labelled,
             "parts": None if batch.parts is None else batch.parts.tolist(),
             "seen": batch.seen,
+            "months": batch.months,
         }
         self._write(*([] if self._is_open else [self._section]), entry)
         self._is_open = True

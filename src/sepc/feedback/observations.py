@@ -15,6 +15,7 @@ from sepc.common.intervals import exact_interval
 from sepc.common.messages import message
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import require_labels
+from sepc.feedback.expected_accuracy import ExpectedAccuracy
 from sepc.feedback.held_out_models import is_outside, predicted_codes
 from sepc.feedback.observation_log import LoggedBatch
 from sepc.model.assessment import Assessment
@@ -130,6 +131,7 @@ class Observations:
         By trust; labelled records only.
     n_outside : int
         Records outside every ellipsoid; of an ensemble strange ones.
+    accuracy : ExpectedAccuracy
     """
 
     def __init__(self, model: FittedModel) -> None:
@@ -138,6 +140,7 @@ class Observations:
         self.regions: dict[tuple[int, str], VerdictCounts] = {}
         self.bins = [VerdictCounts() for _ in range(len(TRUST_EDGES) + 1)]
         self.n_outside = 0
+        self.accuracy = ExpectedAccuracy()
         self._records: list[FloatArray] = []
         self._codes: list[IntArray] = []
         self._chances: list[FloatArray] = []  # of the same records; NaN where not stated
@@ -163,6 +166,7 @@ class Observations:
         """Count a batch of verdicts, given their assessment; keep the records if their true labels are known."""
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
+        self.accuracy.add(batch.records, batch.months_of_records(), a.trust, right, seen=batch.seen)
         self.n_outside += 0 if batch.seen else int(np.count_nonzero(is_outside(self.model, a)))
         problem, region = np.zeros_like(label), a.label
         if isinstance(self.model, PartitionModel):

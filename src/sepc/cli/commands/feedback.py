@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
+from sepc.cli.console import UsageError, aligned, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, require_columns
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model, state_origin
@@ -15,12 +15,16 @@ from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.feedback.expected_accuracy import in_short
 from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.monitor import FeedbackMonitor
 from sepc.feedback.observation_log import ObservationLog
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
+# Of the table of expected accuracy; all are in the JSON.
+_ROWS_SHOWN = 40
+_DAYS_OF_RECORDS = 3 * 366
 _OPTION_TEXTS = {
     None: "without saying how they were chosen for a label",
     "all": "with --labels all",
@@ -59,6 +63,7 @@ def run(options: Namespace) -> None:
         )
         return
     show(found.text(_remedy(options)))
+    show(f"\n{aligned([in_short(record) for record in found.expected_accuracy[:_ROWS_SHOWN]])}")
     if changes is not None:
         show(repr(changes))
 
@@ -94,8 +99,25 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
             )
             if status != "known":
                 truth = _truth(some, options) if has_labels else {}
-                monitor.observe(rows, **truth, seen=status == "seen without labels")
+                monitor.observe(
+                    rows, **truth, seen=status == "seen without labels", dates=_dates(some.table, options.dates)
+                )
     return monitor
+
+
+def _dates(table: pa.Table, name: str | None) -> Any:
+    """Return the dates of the rows: those of the named column, else of the only one with dates of a few years."""
+    if name is not None:
+        require_columns([name], table.column_names, "the table")
+    columns = table.select([name] if name else table.column_names).to_pandas().select_dtypes(["datetime", "datetimetz"])
+    if name is not None and columns.empty:
+        raise InputError("dates-column-without-dates", name=name)
+    if len(columns.columns) != 1:
+        return None
+    dates = columns.iloc[:, 0].dt.tz_localize(None)
+    # Others, such as dates of birth, are not those of the records.
+    is_recent = name is not None or dates.max() - dates.min() < np.timedelta64(_DAYS_OF_RECORDS, "D")
+    return dates.to_numpy() if is_recent else None
 
 
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
