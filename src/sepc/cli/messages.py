@@ -28,6 +28,7 @@ MESSAGES = {
     # fit
     "n-imp-tried": "n_imp={best:g} by {n_folds}-fold cross-validation of the training rows: the largest whose aurc (mean share of errors\namong accepted labels, over all thresholds) is within one standard error of the lowest",
     "no-label-sets": "label sets cannot be calibrated: the test rows have labels that the model has not learned.",
+    "unchangeable": "people cannot change {columns}: with {switch} no explanation proposes it. The model keeps this for sepc explain.",
     "unknown-labels": "{name} has labels that the model has not learned; they count as wrong: {labels}.",
     "training-rows": "training rows",
     "held-back": "{share:g} % of the rows, held back",
@@ -56,6 +57,7 @@ MESSAGES = {
     "with-linear-terms": " and combined with linear terms of the columns",
     "with-places": "; at {n:,} places with other labels, the records nearby decide, too",
     "no-typicality": "the model knows no typicality, so it refuses no row as strange: {why}.",
+    "kept-limits": "Changes to another label are looked for{limits}.",
     "no-regions": "No regions: the classes have fewer records than features, too few for an ellipsoid.\nEach class is judged by all of its records together, and no label is accepted. Use fewer columns (--drop) or more rows.",
     "more-regions": "and {n:,} more regions: sepc inspect --json shows all",
     # predict

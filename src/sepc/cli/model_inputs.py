@@ -198,12 +198,11 @@ class BatchPredictor:
     def _rows(self, table: pa.Table) -> Any:
         return table if self.encoder is not None else table.to_pandas()
 
-    def explain(self, batch: pa.RecordBatch, rows_before: int, **limits: Any) -> Any:
-        """Return the explanation of the only row of a batch; `limits` are keywords of `explain`."""
-        explain = partial(self.model.explain, **limits)
-        explanation = self._call(explain, self.table(batch, rows_before), rows_before)
+    def explain(self, batch: pa.RecordBatch, rows_before: int, **asked: Any) -> list[Any]:
+        """Return the explanations of the rows of a batch; `asked` are keywords of `explain_many`."""
+        explain = partial(self.model.explain_many, **asked)
         # The command line counts rows from 1.
-        return explanation.with_rows_from(1)
+        return [why.with_rows_from(1) for why in self._call(explain, self.table(batch, rows_before), rows_before)]
 
     def _call(self, method: Any, table: pa.Table, rows_before: int) -> Any:
         try:

@@ -187,7 +187,8 @@ MESSAGES = {
     # estimators
     "cv": "cv is {cv!r}; expected the number of folds, an int of 2 or more, such as the default 5.",
     "estimator-not-sepc": "estimator is {type}; expected an SEPClassifier. Scale or reduce the features of X beforehand, or search over n_imp of a pipeline by sklearn.model_selection.GridSearchCV.",
-    "explain-one-record": "x has {n_rows} rows; expected one record. Call explain for one row at a time.",
+    "explain-one-record": "x has {n_rows} rows; expected one record. Call explain_many for several.",
+    "limits-without-changes": "Limits of changes are given ({limits}), but no change is asked for. Call with changes=True, or leave them out.",
     "max-features": "max_features is {max_features!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a float, above 0 and at most 1).",
     "n-estimators": "n_estimators is {n_estimators!r}; expected a whole number of members, at least 1, such as 16.",
     "n-imp-candidates": "candidates is {candidates!r}; expected a list of values of n_imp, such as [0, 2, 0.05].",

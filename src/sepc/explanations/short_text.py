@@ -61,15 +61,15 @@ class Acceptance(NamedTuple):
     min_trust: float | None
 
     @classmethod
-    def of(cls, a: Assessment, promise: Promise | None) -> "Acceptance":
-        """Return the acceptance of the only record of an assessment."""
+    def of(cls, a: Assessment, promise: Promise | None) -> "list[Acceptance]":
+        """Return the acceptance of each record of an assessment."""
         a.promise = promise
         try:
-            limit: float | None = float(a.limits()[0])
+            limits, min_trust = a.limits(), None
         except InputError:  # a promise by groups
-            limit = None
-        refusal = a.refusals(0.0 if limit is None else None)[0]
-        return cls(refusal, None if limit is None or np.isinf(limit) else limit)
+            limits, min_trust = np.full(len(a), np.nan), 0.0
+        known = [limit if np.isfinite(limit) else None for limit in limits.tolist()]
+        return [cls(*pair) for pair in zip(a.refusals(min_trust).tolist(), known, strict=True)]
 
 
 class Told(NamedTuple):

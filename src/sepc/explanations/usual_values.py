@@ -67,11 +67,17 @@ class UsualValues:
         if model not in _QUANTILES:
             _QUANTILES[model] = _quantiles(model)
         self.quantiles = _QUANTILES[model]
+        self._known: dict[tuple[int, int, bytes], Usual | None] = {}
 
     def of(self, word: Word, code: int, x: FloatArray) -> Usual | None:
         """Return what is usual for a class, by its number, in one column of a record x, shape (d,)."""
-        if word.is_level:
-            return self._of_values(word, code, x)
+        # The same of all records that have the same level, and in a number of all.
+        key = word.at.start, code, x[word.at].tobytes() if word.is_level else b""
+        if key not in self._known:
+            self._known[key] = self._of_values(word, code, x) if word.is_level else self._of_number(word, code)
+        return self._known[key]
+
+    def _of_number(self, word: Word, code: int) -> Usual | None:
         quantiles = self.quantiles[:, code, word.at.start]
         if np.isnan(quantiles).any():
             return None

@@ -41,11 +41,11 @@ class TrainingRecords(NamedTuple):
 
     def recorded(self, Z: FloatArray) -> BoolArray:
         """Return which points, in the same units, are training points, shape (n,)."""
-        seen = {row.tobytes() for row in _in_one_way(self.as_they_came)}
-        return np.array([row.tobytes() in seen for row in _in_one_way(Z)], dtype=bool)
+        seen = {row.tobytes() for row in in_one_way(self.as_they_came)}
+        return np.array([row.tobytes() in seen for row in in_one_way(Z)], dtype=bool)
 
 
-def _in_one_way(Z: FloatArray) -> FloatArray:
+def in_one_way(Z: FloatArray) -> FloatArray:
     """Return points whose bits are equal where they are: -0.0 becomes 0.0, and there is one NaN."""
     return np.where(np.isnan(Z), np.nan, Z + 0.0)
 

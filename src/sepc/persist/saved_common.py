@@ -12,6 +12,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.fitted_model import Outline, TrainingRecords
@@ -68,6 +69,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "frames": clf._frames.library,
         "training_rows": training_rows,
         **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
+        **({} if clf.change_limits is None else {"change_limits": _packed_limits(clf.change_limits)}),
     }
 
 
@@ -87,7 +89,19 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
+    clf._change_limits = _unpacked_limits(header["change_limits"]) if "change_limits" in header else None
     return clf, summary
+
+
+def _packed_limits(limits: ChangeLimits) -> Header:
+    return {"fixed": list(limits.fixed), "ranges": {name: list(ends) for name, ends in limits.ranges.items()}}
+
+
+def _unpacked_limits(packed: Header) -> ChangeLimits:
+    ranges = {name: tuple(ends) for name, ends in packed["ranges"].items()}
+    for ends in ranges.values():
+        require(len(ends) == 2 and all(type(end) in (float, int, str, type(None)) for end in ends), "range of a column")
+    return ChangeLimits(tuple(require_texts(packed["fixed"])), ranges)
 
 
 def _packed_promise(promise: Any) -> Header:

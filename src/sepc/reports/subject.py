@@ -142,9 +142,9 @@ class Subject:
             warnings.simplefilter("ignore", SepcWarning)
             return self.verdicts.refusals(min_trust)
 
-    def record(self, row: int) -> Any:
-        """Return one test record as a table of one row, of the same type as `X`."""
-        return _safe_indexing(self.X, [row])
+    def records(self, rows: IntArray) -> Any:
+        """Return some test records, of the same type as `X`."""
+        return _safe_indexing(self.X, rows.tolist())
 
     def units(self, record: dict[str, Any]) -> FloatArray:
         """Return a record, given by its columns, in the units of the model, shape (d,)."""

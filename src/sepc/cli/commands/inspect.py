@@ -49,8 +49,14 @@ def summarize(model: Any) -> dict[str, Any]:
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
         "calibration": _calibration_dict(clf),
-        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf)],
+        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf), *_limit_notes(clf)],
     }
+
+
+def _limit_notes(clf: Any) -> Iterator[str]:
+    """Yield a sentence on the limits of changes that are kept."""
+    if clf.change_limits is not None:
+        yield printed("kept-limits", limits=clf.change_limits.in_words())
 
 
 def _policy_notes(clf: Any) -> Iterator[str]:

@@ -30,6 +30,7 @@ def run(options: Namespace) -> None:
             title=options.title or _title(options),
             max_records=options.max_records,
             training_rows=not options.no_training_rows,
+            changes=options.changes,
             rows_from=1,
             on_step=on_step,
             groups=test.groups,
