@@ -3,7 +3,7 @@
 from string import Formatter
 from typing import Any
 
-from sepc.common.text import many, percent
+from sepc.common.text import at_least, many, percent
 
 # Besides those of Python, fields have the formats of `_Fields`.
 MESSAGES = {
@@ -40,6 +40,8 @@ MESSAGES = {
     "worse-than-baseline": "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly less than the {baseline}: {accuracy:percent}.",
     "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
     "promise-accepts-none": "by its promise: {accepted:of} accepted",
+    # landscape
+    "all-pairs": "--json shows all",
     # inspect
     "model": "{kind}({parameters}), {n_features:many feature}, {n_regions:many region}",
     "learned-from": "learned from {n:,} rows: {classes}",
@@ -59,6 +61,7 @@ MESSAGES = {
     "no-typicality": "the model knows no typicality, so it refuses no row as strange: {why}.",
     "kept-limits": "Changes to another label are looked for{limits}.",
     "no-regions": "No regions: the classes have fewer records than features, too few for an ellipsoid.\nEach class is judged by all of its records together, and no label is accepted. Use fewer columns (--drop) or more rows.",
+    "pure-without-trust": "little trust in spite of their purity: {regions}. Purity is what the training records inside show; trust is\nthe probability of the label at the centre, where what lies around it and the records that were left out count, too.",
     "more-regions": "and {n:,} more regions: sepc inspect --json shows all",
     # predict
     "renamed-columns": "the table already has columns with our names; ours are called {names}.",
@@ -67,7 +70,7 @@ MESSAGES = {
     "promised-for-typicality": "the promise does not hold with --min-typicality {given:g}: it was made with {made:g}.",
     "by-trust": "a trust of at least {min_trust:g}",
     "by-void-promise": "the thresholds of the promise of {date}, which does not hold here,",
-    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:g})",
+    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:least})",
     "by-promise-of-parts": "the promise of {date} by {by} (with a confidence of {confidence:percent})",
     "by-asking-cost": "an expected cost no larger than asking a person",
     "by-cost": "an expected cost no larger than that of other labels",
@@ -129,8 +132,8 @@ MESSAGES = {
     "watched-by-all": "alarm on errors: every row was meant to get a label (--labels all)",
     "errors-not-watched": "the alarm on errors ignores the labelled rows: nobody said how they were chosen. If every row was meant to get a label, pass --labels all; if some were chosen, --probability COL with the chance of each.",
     "learned-before": "the model has learned from {n:many row} of these ({rows}); they do not show how it does on new ones.",
-    "repeated-once": "{n:many row} repeat an earlier one, label included ({rows}): a row and its repeats count once.",
-    "repeated": "{n:many row} repeat an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
+    "repeated-once": "{n:many row} {n:verb repeat} an earlier one, label included ({rows}): a row and its repeats count once.",
+    "repeated": "{n:many row} {n:verb repeat} an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
     "observed-before": "{path}: {n:many row} observed before",
     "nothing-observed": "{path}: nothing observed before",
     "batch-cut-off": "{path} ends in an incomplete batch; it goes on from the last complete one.",
@@ -141,7 +144,10 @@ MESSAGES = {
 
 
 class _Fields(Formatter):
-    """Formatter that knows also "percent" for a share, "of" for a pair of counts, "many row" and "was" for a count."""
+    """Formatter that knows also "percent" for a share, "least" for a threshold, "of" for a pair of counts.
+
+    A count has "many row", "verb repeat" and "was".
+    """
 
     def format_field(self, value: Any, format_spec: str) -> str:
         kind, _, noun = format_spec.partition(" ")
@@ -150,6 +156,10 @@ class _Fields(Formatter):
         if kind == "of":
             n, of = value
             return f"{n:,} of {of:,} ({percent(n / of)})" if of else "none"
+        if kind == "least":
+            return at_least(value)
+        if kind == "verb":
+            return f"{noun}s" if value == 1 else noun
         if kind == "many":
             return many(value, noun)
         if kind == "was":

@@ -289,6 +289,8 @@ MESSAGES = {
     "decimal-mark-unclear": "column {name!r} holds {example!r}: is that {with_comma} or {with_point}? {why} Pass --decimal , for {with_comma}, --decimal . for {with_point}; or {instead}.",
     "decimal-marks-mixed": "column {name!r} holds {one!r} and {other!r}, numbers written in two ways; expected one. Correct it, or say what is meant: {instead}.",
     "did-you-mean": "Did you mean {columns}?",
+    "similar-names": "It has similar ones: {pairs}.",
+    "wrong-file": "{n} of {n_needed} columns are missing: is it the right file?",
     "explain-file-without-rows": "{name} has column names but no rows; there is no row {row} to explain.",
     "explain-no-rows-asked": "neither --row nor -o is given; expected the rows to explain, or -o FILE for all of them.",
     "explain-row-beyond": "{name} has {n_rows} rows; expected a row from 1 to {n_rows}, not {row}.",

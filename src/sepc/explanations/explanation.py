@@ -439,7 +439,8 @@ class Explanation(TextExplanation):
         note = self.regions[0]
         most = [f for f in self.features[:3] if f.share >= 0.05]
         if self.rule == Rule.R3.name:
-            place, reference = f"It lies {self._length(note.distance)} outside {note.region}", "it reaches to"
+            place = f"It lies {self._length(note.distance)} outside {note.region}"
+            reference = "the region's nearest point has"
         else:
             place = f"It lies at {percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
             reference = "centre"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.errors import InputError
-from sepc.common.text import in_words, listed, many, percent, shortened
+from sepc.common.text import in_words, listed, many, percent, percents_apart, shortened
 from sepc.explanations.evidence import COUNTS, ColumnEvidence, Evidence
 from sepc.explanations.notes import MissingNote, PolicyNote
 from sepc.explanations.usual_values import rounded
@@ -208,7 +208,8 @@ class Told(NamedTuple):
         if self.policy is not None and self.policy.costs is not None and least == 0.0:
             asked = self.policy.asking is not None
             return f"Accept it: {'to ask a person' if asked else 'another label'} can be expected to cost no less."
-        return f"Accept it: {percent(self.trust)} reaches the limit of {percent(least)}."
+        trust, limit = percents_apart(self.trust, least)
+        return f"Accept it: {trust} reaches the limit of {limit}."
 
     def _look_again(self) -> str:
         if self.doubt == Doubt.strange:
@@ -259,4 +260,5 @@ class Told(NamedTuple):
                 return "Ask a person: with so few records the model has no region to stand on."
             case "contested" | None:
                 return f"Ask a person{check}."
-        return f"Ask a person{check}: {percent(self.trust)} is below the limit of {percent(least)}."
+        trust, limit = percents_apart(self.trust, least)
+        return f"Ask a person{check}: {trust} is below the limit of {limit}."

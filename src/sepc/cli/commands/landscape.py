@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
+from sepc.cli.messages import printed
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
 from sepc.tables.columns import features_by_column
@@ -26,4 +27,4 @@ def run(options: Namespace) -> None:
         return
     for text in encoder.notes:
         note_text(text)
-    show(repr(found))
+    show(found.text(printed("all-pairs")))
