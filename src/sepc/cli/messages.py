@@ -13,6 +13,8 @@ MESSAGES = {
     "not-installed": "this needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
     "out-of-memory": "out of memory. Give it fewer rows or columns; sepc predict works through files of any size.",
     "model-written": "model written to {path}",
+    "compiling": "compiling the numerical code for this machine: some 10 seconds, only once",
+    "compiling-each-time": "compiling the numerical code: some 10 seconds, each time, since it can be kept in no folder. Set NUMBA_CACHE_DIR to one.",
     # progress
     "reading": "reading {name}",
     "choosing-n-imp": "choosing n_imp",

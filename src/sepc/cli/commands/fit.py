@@ -18,6 +18,7 @@ from sepc.cli.commands.promise import (
     note_other_meaning,
     promise_text,
 )
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import (
     UsageError,
     aligned,
@@ -70,6 +71,7 @@ def run(options: Namespace) -> None:
         test = test if has_test else train
     limits = change_limits(options)
     ChangeLimits.of(train.table.column_names, **limits)  # what cannot be is refused before the fit
+    say_if_compiling()
     path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     model.limit_changes(**limits)

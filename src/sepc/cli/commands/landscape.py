@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.cli.messages import printed
@@ -14,6 +15,7 @@ def run(options: Namespace) -> None:
     """Print the landscape of the encoded columns."""
     data = read_labelled_table(options)
     require_labels(data, options.target)
+    say_if_compiling()
     encoder = TableEncoder().fit(data.table)
     features = encoder.transform(data.table)
     names = features.columns.tolist()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.messages import printed
@@ -59,6 +60,7 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     data = read_labelled_table(options)
     require_labels(data, options.target)
     train, test = _split(options, data)
+    say_if_compiling()
     if options.n_imp == "auto":
         best = set_n_imp(classifier, train, options.random_state).best
         say("n-imp-chosen", best=best)
