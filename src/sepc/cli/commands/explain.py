@@ -64,7 +64,7 @@ def run(options: Namespace) -> None:
 def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits: dict[str, Any]) -> None:
     # Without details nothing is said of changes.
     asked = {"changes": True, **limits} if options.details or options.json or limits else {}
-    explained = list(_explained(options, predictor, source, asked))
+    explained = [pair for some in _explained(options, predictor, source, asked) for pair in some]
     if options.json:
         found = [{"row": row, **why.to_dict()} for row, why in explained]
         show_json(found if len(options.row) > 1 else found[0])
@@ -84,9 +84,9 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
         _written_explanations(options.output, predictor.label_type, options.details, *separated) as write,
     ):
         asked = {"changes": True, **limits} if options.changes or limits else {}
-        for row, why in _explained(options, predictor, source, asked):
-            write(row, why)
-            n_rows += 1
+        for some in _explained(options, predictor, source, asked):
+            write(some)
+            n_rows += len(some)
             show_progress(n_rows)
     say("rows-explained", n=n_rows, path=options.output)
     if options.json:
@@ -103,10 +103,10 @@ def change_limits(options: Namespace) -> dict[str, Any]:
 
 def _explained(
     options: Namespace, predictor: BatchPredictor, source: Source, asked: dict[str, Any]
-) -> Iterator[tuple[int, Any]]:
-    """Yield the numbers of rows, from 1, and their explanations."""
+) -> Iterator[list[tuple[int, Any]]]:
+    """Yield the numbers of rows, from 1, and their explanations, some at a time."""
     for first, batch in rows_of(source, options.row, _WITH_CHANGES if asked else _AT_ONCE):
-        yield from enumerate(predictor.explain(batch, first - 1, **asked), first)
+        yield list(enumerate(predictor.explain(batch, first - 1, **asked), first))
 
 
 def rows_of(source: Source, rows: list[int], at_once: int) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -142,21 +142,22 @@ def _form_of(path: str) -> str:
 @contextmanager
 def _written_explanations(
     path: str, label_type: pa.DataType, has_details: bool, delimiter: str, decimal: str = "."
-) -> Iterator[Callable[[int, Any], None]]:
-    """Yield a function of a row's number, from 1, and its explanation, which writes both in the form of the suffix."""
+) -> Iterator[Callable[[list[tuple[int, Any]]], None]]:
+    """Yield a function of rows' numbers, from 1, and explanations, which writes them in the form of the suffix."""
     form = _form_of(path)
     if form == "table":
         schema = pa.schema([("row", pa.int64()), ("label", label_type), *COLUMNS.items()])
         with written_table(path, schema, delimiter, decimal) as write_batch:
-            yield lambda row, why: write_batch(pa.RecordBatch.from_pylist([_as_row(row, why)], schema=schema))
+            yield lambda some: write_batch(pa.RecordBatch.from_pylist([_as_row(*one) for one in some], schema=schema))
         return
     with written_whole(path) as file:
         n_written = 0
 
-        def write(row: int, why: Any) -> None:
+        def write(some: list[tuple[int, Any]]) -> None:
             nonlocal n_written
-            file.write(_as_text(form, row, why, n_written == 0, has_details).encode())
-            n_written += 1
+            for row, why in some:
+                file.write(_as_text(form, row, why, n_written == 0, has_details).encode())
+                n_written += 1
 
         yield write
         if form == "json":
