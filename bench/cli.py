@@ -21,6 +21,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from measure import figure, recording, row, table, versions
 from pyarrow import csv
@@ -63,6 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         reports(Path(folder))
         explanations()
+        many_explanations(Path(folder))
         if options.reports:
             return
         regions = make_models(Path(folder), n_train)
@@ -166,6 +168,48 @@ def explanations() -> None:
             clock, cpu = perf_counter(), process_time()
             clf.explain(X[4])
             row(name, type(clf).__name__, f"{perf_counter() - clock:.2f}", f"{process_time() - cpu:.2f}")
+
+
+def many_explanations(folder: Path, n: int = 200, n_alone: int = 10) -> None:
+    """Measure `sepc explain` of all rows in one call, and explanations of single rows with and without the change.
+
+    A table of numbers, categories and gaps; seconds of the call contain the start of Python and reading the model.
+    """
+    print("\n### Explanations of many rows, milliseconds for each\n")
+    table(
+        "many explanations", "classifier", "alone, with change", "alone", "`explain_many`", "`sepc explain -o`", "times"
+    )
+    frame, y = loans(600 + n)
+    frame[600:].to_csv(folder / "new.csv", index=False)
+    for clf in (sepc.SEPClassifier(), sepc.SEPEnsembleClassifier()):
+        model = sepc.make_table_pipeline(clf).fit(frame[:600], y[:600])
+        sepc.save(model, folder / "loans.sepc")
+        rows = [frame[600 + i : 601 + i] for i in range(n_alone)]
+        model.explain(rows[0])
+        ways = {
+            "with change": lambda: [model.explain(row) for row in rows],  # noqa: B023  (called at once)
+            "alone": lambda: [model.explain_many(row) for row in rows],  # noqa: B023
+            "many": lambda: model.explain_many(frame[600:]),  # noqa: B023
+        }
+        took = []
+        for way, number in zip(ways.values(), (n_alone, n_alone, n), strict=True):
+            start = perf_counter()
+            way()
+            took.append(1e3 * (perf_counter() - start) / number)
+        command = [sys.executable, "-m", "sepc", "explain", folder / "loans.sepc", folder / "new.csv"]
+        took.append(1e3 * watched([*command, "-o", folder / "why.csv"])[0] / n)
+        row(type(clf).__name__, *(f"{one:.1f}" for one in took), f"{took[0] / took[2]:.0f}")
+    print()
+
+
+def loans(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of 8 numbers and 8 categories, some of them missing, and labels."""
+    rng = np.random.default_rng(0)
+    numbers = {f"x{j}": rng.lognormal(size=n).round(3) for j in range(8)}
+    categories = {f"c{j}": rng.choice(["a", "b", "c", "d"][: 2 + j % 3], n) for j in range(8)}
+    frame = pd.DataFrame({**numbers, **categories})
+    y = np.where(frame.x0 + (frame.c0 == "a") + rng.normal(size=n) > 1.5, "yes", "no")
+    return frame.mask(rng.random(frame.shape) < 0.02), y
 
 
 def help_time() -> float:

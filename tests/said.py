@@ -49,6 +49,8 @@ def _pattern(template):
         kind = "repr" if conversion == "r" else spec.partition(" ")[0]
         if kind == "was":
             pattern += "(?:was|were)"
+        elif kind == "verb":
+            pattern += f"{spec.partition(' ')[2]}s?"
         elif name in kinds:
             pattern += f"(?P={name})"
         else:

@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import COLUMNS, GOOD, as_csv, do, files, read, records
 from said import said
@@ -88,3 +89,23 @@ class TestBadData:
         assert told.err.startswith("sepc fit: ")
         assert told.out == ""
         assert files(here) == {"bad.csv"}
+
+    def test_a_missing_column_is_told_with_a_similar_one(self, capsys):
+        Path("other.csv").write_text(as_csv(records(3), ("sise", "weight", "colour", "note", "label")))
+        assert do("predict model.sepc other.csv") == 1
+        assert "has no column 'size'. Did you mean 'sise'?" in capsys.readouterr().err
+
+    def test_many_missing_columns_are_told_in_short_and_with_a_doubt_in_the_file(self, capsys):
+        rng, names = np.random.default_rng(0), [f"height{j}" for j in range(9)]
+        rows = [[*(f"{x:.3f}" for x in rng.normal(size=9) + 3 * (i % 2)), "ab"[i % 2]] for i in range(40)]
+        Path("nine.csv").write_text(as_csv(rows, (*names, "label")))
+        assert do("fit nine.csv --target label -o nine.sepc -q") == 0
+        others = [name if j < 2 else f"weight{j}" for j, name in enumerate(names)]
+        Path("other.csv").write_text(as_csv([row[:-1] for row in rows], others))
+        capsys.readouterr()
+        assert do("predict nine.sepc other.csv") == 1
+        told = capsys.readouterr().err
+        assert "has no column 'height2', 'height3', 'height4', 'height5', 'height6' and 2 more. " in told
+        assert "It has similar ones: 'weight2' for 'height2', " in told
+        assert "Did you mean" not in told
+        assert told.strip().endswith("7 of 9 columns are missing: is it the right file?")

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sepc.common.text import TRUST_TEXTS, in_words, length_in_words, listed, many, percent, plural, shortened
+from sepc.common.text import (
+    TRUST_TEXTS,
+    at_least,
+    in_words,
+    length_in_words,
+    listed,
+    many,
+    percent,
+    percents_apart,
+    plural,
+    shortened,
+)
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS
 
 
@@ -66,6 +77,19 @@ def test_values_and_lengths():
         "10 units",
         "123 units",
     ]
+
+
+@given(st.floats(0.0, 1.0))
+def test_a_threshold_is_never_told_too_low(threshold):
+    told = float(at_least(threshold))
+    assert threshold <= told <= threshold + 1e-4
+    assert (told < 1.0) == (threshold < 1.0)
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_shares_that_differ_are_told_apart(one, other):
+    told = percents_apart(one, other)
+    assert (told[0] == told[1]) == (one == other) or abs(one - other) < 1e-13
 
 
 def test_every_trust_method_has_its_meaning():

@@ -40,7 +40,9 @@ def test_contributions_are_shapley_values_of_what_the_model_says_with_missing_va
                 )
                 expected[k] += gain / 6.0
         pair = np.array([label, rival])
-        found = chain_terms(model.densities, z, columns, lambda joint, pair=pair: -np.diff(joint[..., pair])[..., 0])
+        (found,) = chain_terms(
+            model.densities, z[None], columns, lambda joint, _, pair=pair: -np.diff(joint[..., pair])[..., 0]
+        )
         # Six orders are all there are: rotations and their reverses.
         assert found == pytest.approx(expected, abs=1e-9)
 

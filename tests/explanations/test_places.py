@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from sepc import SEPClassifier
-from sepc.explanations.places import place_of
+from sepc.explanations.places import places_of
 from sepc.explanations.vocabulary import Vocabulary
 
 
@@ -18,7 +18,8 @@ def iris():
 def places(clf, X):
     for x in X:
         a = clf.assess(x[None])
-        yield a, place_of(clf.model_, clf.model_.rules[0], x, a, Vocabulary(["a", "b"]))
+        codes = np.searchsorted(clf.classes_, a.label)
+        yield a, places_of(clf.model_, x[None], codes, a, [Vocabulary(["a", "b"])])[0]
 
 
 def test_records_of_all_other_labels_are_counted(iris):

@@ -28,7 +28,7 @@ def wdbc_clf(wdbc):
 @pytest.fixture(scope="session")
 def wdbc_report(wdbc, wdbc_clf):
     _, X_test, _, y_test = wdbc
-    return report(wdbc_clf, X_test, y_test, max_records=45)
+    return report(wdbc_clf, X_test, y_test, max_records=45, changes=True)
 
 
 @pytest.fixture(scope="session")
@@ -53,4 +53,4 @@ def hostile():
     frame = pd.DataFrame(X, columns=HOSTILE, index=names)
     y = np.array(HOSTILE, dtype=object)[codes]
     clf = SEPClassifier().fit(frame[::2], y[::2])
-    return report(clf, frame[1::2], y[1::2], title=HOSTILE[0], date=HOSTILE[1], max_records=12)
+    return report(clf, frame[1::2], y[1::2], title=HOSTILE[0], date=HOSTILE[1], max_records=12, changes=True)

@@ -34,6 +34,16 @@ def test_explanations_are_those_of_the_classifier(wdbc, wdbc_clf, wdbc_report):
         np.testing.assert_allclose(content["neighbours"][str(nearest.row)], [*nearest.values.values()], rtol=1e-5)
 
 
+def test_changes_are_told_if_asked_for(iris, iris_clf):
+    _, X_test, _, y_test = iris
+    plain, full = (report(iris_clf, X_test, y_test, max_records=3, changes=asked).to_dict() for asked in (False, True))
+    for one, other in zip(plain["verdicts"], full["verdicts"], strict=True):
+        assert one["counterfactual"] is None
+        assert other["counterfactual"]["label"]
+        assert one["text"] == other["text"]
+        assert other["details"].startswith(f"{one['details']} The smallest change")
+
+
 def test_wrong_verdicts_are_told_first_and_then_those_of_little_trust(wdbc, wdbc_clf):
     _, X_test, _, y_test = wdbc
     subject = Subject.of(wdbc_clf, X_test, y_test)
@@ -55,7 +65,7 @@ def test_training_records_stay_out_where_they_must():
         clf = SEPClassifier().fit(X, y)
     X_test = rng.normal(size=(40, 2)) + 2.0
     y_test = rng.choice(["a", "b"], 40)
-    open_, closed = (report(clf, X_test, y_test, training_rows=allowed) for allowed in (True, False))
+    open_, closed = (report(clf, X_test, y_test, training_rows=allowed, changes=True) for allowed in (True, False))
     assert any("row" in finding["evidence"] for finding in open_.to_dict()["landscape"]["findings"])
     assert open_.to_dict()["neighbours"]
     content = closed.to_dict()
@@ -82,7 +92,9 @@ def test_a_change_that_leads_to_a_training_record_stays_out_with_them():
     X = pd.DataFrame({"colour": rng.choice(["red", "blue"], 80), "shape": rng.choice(["round", "flat"], 80)})
     y = np.where((X["colour"] == "red") ^ (rng.random(80) < 0.1), "a", "b")
     clf = make_table_pipeline(SEPClassifier()).fit(X, y)
-    open_, closed = (report(clf, X[:10], y[:10], training_rows=allowed).to_dict() for allowed in (True, False))
+    open_, closed = (
+        report(clf, X[:10], y[:10], training_rows=allowed, changes=True).to_dict() for allowed in (True, False)
+    )
     for shown, hidden in zip(open_["verdicts"], closed["verdicts"], strict=True):
         changed = [value for value in shown["counterfactual"]["values"] if value is not None]
         assert changed

@@ -23,3 +23,11 @@ def test_notes_say_what_was_made_of_each_column():
     assert kinds["id"] == kinds["country"] == "left out"
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(5, 301)))
     assert " 301 " in TableEncoder().fit(wide).notes[-1]
+
+
+def test_one_missing_value_counts_and_several_count():
+    table = pd.DataFrame({"colour": ["red", "blue"] * 20, "shape": ["flat", "round"] * 20})
+    for n, verb in ((1, "1 missing value counts as"), (2, "2 missing values count as")):
+        table.loc[: n - 1, "colour"] = None
+        (note, _) = TableEncoder().fit(table).notes
+        assert verb in note

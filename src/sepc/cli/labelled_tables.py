@@ -297,19 +297,26 @@ def require_labels(data: LabelledTable, target: str) -> None:
 
 def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) -> None:
     """Raise an `InputError` that names missing columns, and similar names."""
-    missing = [column for column in wanted if column not in columns]
+    needed = list(wanted)
+    missing = [column for column in needed if column not in columns]
     if not missing:
         return
-    meant = [near for column in missing for near in get_close_matches(column, columns, 1)]
-    known = shortened(map(repr, columns), 12)
-    hint = (
-        message("did-you-mean", columns=", ".join(map(repr, meant)))
-        if meant
-        else message("columns-known", columns=known)
-    )
+    hint = _hint(missing, columns)
     if columns and any(_looks_like_data(columns)):
         hint += " " + message("first-line-is-data")
-    raise InputError("file-columns-missing", name=name, columns=", ".join(map(repr, missing)), hint=hint)
+    if len(missing) > 2 and 2 * len(missing) > len(needed):
+        hint += " " + message("wrong-file", n=len(missing), n_needed=len(needed))
+    raise InputError("file-columns-missing", name=name, columns=shortened(map(repr, missing), 5), hint=hint)
+
+
+def _hint(missing: Sequence[str], columns: Sequence[str]) -> str:
+    """Return what the missing columns may be called, or the columns that are there."""
+    pairs = [(near, column) for column in missing for near in get_close_matches(column, columns, 1)]
+    if not pairs:
+        return message("columns-known", columns=shortened(map(repr, columns), 12))
+    if len(missing) == 1:
+        return message("did-you-mean", columns=repr(pairs[0][0]))
+    return message("similar-names", pairs=shortened([f"{near!r} for {column!r}" for near, column in pairs], 5))
 
 
 def _looks_like_data(columns: Sequence[str]) -> list[bool]:

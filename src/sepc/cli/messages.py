@@ -3,7 +3,7 @@
 from string import Formatter
 from typing import Any
 
-from sepc.common.text import many, percent
+from sepc.common.text import at_least, many, percent
 
 # Besides those of Python, fields have the formats of `_Fields`.
 MESSAGES = {
@@ -13,6 +13,8 @@ MESSAGES = {
     "not-installed": "this needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
     "out-of-memory": "out of memory. Give it fewer rows or columns; sepc predict works through files of any size.",
     "model-written": "model written to {path}",
+    "compiling": "compiling the numerical code for this machine: some 10 seconds, only once",
+    "compiling-each-time": "compiling the numerical code: some 10 seconds, each time, since it can be kept in no folder. Set NUMBA_CACHE_DIR to one.",
     # progress
     "reading": "reading {name}",
     "choosing-n-imp": "choosing n_imp",
@@ -29,6 +31,7 @@ MESSAGES = {
     # fit
     "n-imp-tried": "n_imp={best:g} by {n_folds}-fold cross-validation of the training rows: the largest whose aurc (mean share of errors\namong accepted labels, over all thresholds) is within one standard error of the lowest",
     "no-label-sets": "label sets cannot be calibrated: the test rows have labels that the model has not learned.",
+    "unchangeable": "people cannot change {columns}: with {switch} no explanation proposes it. The model keeps this for sepc explain.",
     "unknown-labels": "{name} has labels that the model has not learned; they count as wrong: {labels}.",
     "training-rows": "training rows",
     "held-back": "{share:g} % of the rows, held back",
@@ -42,6 +45,8 @@ MESSAGES = {
     "worse-than-baseline": "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly less than the {baseline}: {accuracy:percent}.",
     "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
     "promise-accepts-none": "by its promise: {accepted:of} accepted",
+    # landscape
+    "all-pairs": "--json shows all",
     # inspect
     "about": "{name}{tags}, fitted on {day}",
     "unnamed": "model",
@@ -61,7 +66,9 @@ MESSAGES = {
     "with-linear-terms": " and combined with linear terms of the columns",
     "with-places": "; at {n:,} places with other labels, the records nearby decide, too",
     "no-typicality": "the model knows no typicality, so it refuses no row as strange: {why}.",
+    "kept-limits": "Changes to another label are looked for{limits}.",
     "no-regions": "No regions: the classes have fewer records than features, too few for an ellipsoid.\nEach class is judged by all of its records together, and no label is accepted. Use fewer columns (--drop) or more rows.",
+    "pure-without-trust": "little trust in spite of their purity: {regions}. Purity is what the training records inside show; trust is\nthe probability of the label at the centre, where what lies around it and the records that were left out count, too.",
     "more-regions": "and {n:,} more regions: sepc inspect --json shows all",
     # predict
     "renamed-columns": "the table already has columns with our names; ours are called {names}.",
@@ -71,7 +78,7 @@ MESSAGES = {
     "by-trust": "a trust of at least {min_trust:g}",
     "promise-withdrawn": "{path} does not have the promise of {date}: it has learned from more rows, and accepts no label until it has a new one, or with --min-trust. Make one from rows that it has not learned from: sepc promise {path} LATER.csv --target {target} -o SIGNED.sepc",
     "by-void-promise": "the promise of {date}, which accepts no label here,",
-    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:g})",
+    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:least})",
     "by-promise-of-parts": "the promise of {date} by {by} (with a confidence of {confidence:percent})",
     "by-asking-cost": "an expected cost no larger than asking a person",
     "by-cost": "an expected cost no larger than that of other labels",
@@ -138,8 +145,8 @@ MESSAGES = {
     "watched-by-all": "alarm on errors: every row was meant to get a label (--labels all)",
     "errors-not-watched": "the alarm on errors ignores the labelled rows: nobody said how they were chosen. If every row was meant to get a label, pass --labels all; if some were chosen, --probability COL with the chance of each.",
     "learned-before": "the model has learned from {n:many row} of these ({rows}); they do not show how it does on new ones.",
-    "repeated-once": "{n:many row} repeat an earlier one, label included ({rows}): a row and its repeats count once.",
-    "repeated": "{n:many row} repeat an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
+    "repeated-once": "{n:many row} {n:verb repeat} an earlier one, label included ({rows}): a row and its repeats count once.",
+    "repeated": "{n:many row} {n:verb repeat} an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
     "observed-before": "{path}: {n:many row} observed before",
     "nothing-observed": "{path}: nothing observed before",
     "observed-elsewhere": "{n:many row} observed by another model, which has learned from some or was given up, do not count here",
@@ -151,7 +158,10 @@ MESSAGES = {
 
 
 class _Fields(Formatter):
-    """Formatter that knows also "percent" for a share, "of" for a pair of counts, "many row" and "was" for a count."""
+    """Formatter that knows also "percent" for a share, "least" for a threshold, "of" for a pair of counts.
+
+    A count has "many row", "verb repeat" and "was".
+    """
 
     def format_field(self, value: Any, format_spec: str) -> str:
         kind, _, noun = format_spec.partition(" ")
@@ -160,6 +170,10 @@ class _Fields(Formatter):
         if kind == "of":
             n, of = value
             return f"{n:,} of {of:,} ({percent(n / of)})" if of else "none"
+        if kind == "least":
+            return at_least(value)
+        if kind == "verb":
+            return f"{noun}s" if value == 1 else noun
         if kind == "many":
             return many(value, noun)
         if kind == "was":

@@ -218,11 +218,13 @@ class BatchPredictor:
     def _rows(self, table: pa.Table) -> Any:
         return table if self.encoder is not None else table.to_pandas()
 
-    def explain(self, batch: pa.RecordBatch, rows_before: int, **limits: Any) -> Any:
-        """Return the explanation of the only row of a batch; `limits` are keywords of `explain`."""
-        explain = partial(self.model.explain, **limits)
-        explanation = self._call(explain, self.table(batch, rows_before), rows_before)
-        return explanation.with_rows_from(training_row_numbers(self.model))
+    def explain(self, batch: pa.RecordBatch, rows_before: int, **asked: Any) -> list[Any]:
+        """Return the explanations of the rows of a batch; `asked` are keywords of `explain_many`."""
+        explain = partial(self.model.explain_many, **asked)
+        rows_from = training_row_numbers(self.model)
+        return [
+            why.with_rows_from(rows_from) for why in self._call(explain, self.table(batch, rows_before), rows_before)
+        ]
 
     def _call(self, method: Any, table: pa.Table, rows_before: int) -> Any:
         try:

@@ -131,6 +131,24 @@ class _Command:
             f"value of the column, which the model need not use; all: a single promise (default: {by})",
         )
 
+    def change_limits(self, default: str) -> None:
+        """Add limits of changes to other labels."""
+        self.add(
+            "--fixed",
+            nargs="*",
+            action="extend",
+            metavar="COL",
+            help=f"columns that a change to another label must leave alone, such as age (default: {default})",
+        )
+        self.add(
+            "--ranges",
+            nargs=2,
+            action=_AddRange,
+            metavar=("COL", "LOW:HIGH"),
+            help="range that a change keeps a column in, such as --ranges age 20:60; either end may be left out "
+            f"(default: {default})",
+        )
+
     def policy(self) -> None:
         """Add shares of the classes, and costs."""
         self.add(
@@ -174,6 +192,7 @@ def _fit(commands: Any) -> None:
     command.labelled_data()
     command.classifier()
     command.flag("--no-training-rows", help="save the model without training records; counts stay")
+    command.change_limits("none")
     test = command.either()
     test.add_argument("--test", metavar="FILE", help="labelled data to test the model with")
     held_out = "hold back this share of the rows to test the model with"
@@ -259,29 +278,24 @@ def _explain(commands: Any) -> None:
         help="which rows; the first below the names is 1 (default with -o: all)",
     )
     command.flag("--details", help="print the rest, too: regions, log odds, the paper's rule, neighbours, changes")
-    command.several("--fixed", "COL", "columns that a change to another label must leave alone, such as age")
-    command.add(
-        "--ranges",
-        nargs=2,
-        action=_AddRange,
-        default=[],
-        metavar=("COL", "LOW:HIGH"),
-        help="range that a change keeps a column in, such as --ranges age 20:60; either end may be left out",
+    command.flag(
+        "--changes",
+        help="with -o: look for the smallest change of each row to another label, too, which takes several times as "
+        "long; the limits below ask for it as well",
     )
+    command.change_limits("those that the model keeps; --fixed alone: none")
     command.add(
         "--min-typicality",
         type=float,
-        default=0.1,
         metavar="SHARE",
         help="how ordinary the changed record must be: the share of training records that are at least as strange "
-        "(default %(default)s)",
+        "(default 0.1)",
     )
     command.add(
         "--max-columns",
         type=int,
-        default=3,
         metavar="N",
-        help="most columns that the second, short change may use (default %(default)s)",
+        help="most columns that the second, short change may use (default 3)",
     )
     command.output(
         "FILE",
@@ -299,6 +313,7 @@ def _report(commands: Any) -> None:
     test = command.either()
     test.add_argument("--test", metavar="FILE", help="labelled data to test with; all rows of DATA are learned from")
     test.add_argument("--model", help="a model to test with all rows, instead of fitting one")
+    command.flag("--changes", help="show the smallest change of each verdict to another label, too; takes longer")
     command.add("--title", help="of the report (default: the name of the file and of the label column)")
     command.add(
         "--max-records",
@@ -431,7 +446,7 @@ class _AddRange(Action):
                 f"argument {option_string}: {text!r} is no range; expected LOW:HIGH, such as 20:60, 20: or :60"
             )
         ends = (low.strip() or None, high.strip() or None)
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (name, ends)])
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), (name, ends)])
 
 
 def _separator(text: str) -> str:

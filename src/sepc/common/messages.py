@@ -192,7 +192,8 @@ MESSAGES = {
     # estimators
     "cv": "cv is {cv!r}; expected the number of folds, an int of 2 or more, such as the default 5.",
     "estimator-not-sepc": "estimator is {type}; expected an SEPClassifier. Scale or reduce the features of X beforehand, or search over n_imp of a pipeline by sklearn.model_selection.GridSearchCV.",
-    "explain-one-record": "x has {n_rows} rows; expected one record. Call explain for one row at a time.",
+    "explain-one-record": "x has {n_rows} rows; expected one record. Call explain_many for several.",
+    "limits-without-changes": "Limits of changes are given ({limits}), but no change is asked for. Call with changes=True, or leave them out.",
     "max-features": "max_features is {max_features!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a float, above 0 and at most 1).",
     "n-estimators": "n_estimators is {n_estimators!r}; expected a whole number of members, at least 1, such as 16.",
     "n-imp-candidates": "candidates is {candidates!r}; expected a list of values of n_imp, such as [0, 2, 0.05].",
@@ -299,6 +300,8 @@ MESSAGES = {
     "decimal-mark-unclear": "column {name!r} holds {example!r}: is that {with_comma} or {with_point}? {why} Pass --decimal , for {with_comma}, --decimal . for {with_point}; or {instead}.",
     "decimal-marks-mixed": "column {name!r} holds {one!r} and {other!r}, numbers written in two ways; expected one. Correct it, or say what is meant: {instead}.",
     "did-you-mean": "Did you mean {columns}?",
+    "similar-names": "It has similar ones: {pairs}.",
+    "wrong-file": "{n} of {n_needed} columns are missing: is it the right file?",
     "explain-file-without-rows": "{name} has column names but no rows; there is no row {row} to explain.",
     "explain-no-rows-asked": "neither --row nor -o is given; expected the rows to explain, or -o FILE for all of them.",
     "explain-row-beyond": "{name} has {n_rows} rows; expected a row from 1 to {n_rows}, not {row}.",

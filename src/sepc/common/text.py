@@ -1,6 +1,7 @@
 """Words of all texts for people: shares, counts, lists, values, lengths, and the meaning of each trust method."""
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Decimal
 from typing import NamedTuple
 
 
@@ -58,6 +59,32 @@ def percent(share: float) -> str:
     if text == "0.0" and share > 0.0:
         return "under 0.1 %"
     return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"
+
+
+def percents_apart(one: float, other: float) -> tuple[str, str]:
+    """Return two shares in per cent, with as many digits as tell them apart."""
+    texts = percent(one), percent(other)
+    for digits in range(2, 15):
+        if texts[0] != texts[1] or one == other:
+            break
+        texts = f"{100 * one:.{digits}f} %", f"{100 * other:.{digits}f} %"
+    return texts
+
+
+def at_least(threshold: float) -> str:
+    """Return a threshold as text, rounded up to four digits; of one below 1 as many more as stay below 1.
+
+    Examples
+    --------
+    >>> at_least(0.840766497230694), at_least(0.95), at_least(0.99998612), at_least(1.0)
+    ('0.8408', '0.95', '0.99999', '1')
+    """
+    exact = rounded = Decimal(repr(float(threshold)))
+    for digits in range(4, 18):
+        rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if rounded < 1 or exact >= 1:
+            break
+    return f"{rounded.normalize():f}"
 
 
 def plural(noun: str, n: int) -> str:

@@ -1,9 +1,9 @@
 """The base of all classifiers with a trust score: predictions of a fitted model."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import TrainingSet, is_of, new_points, stays_on_device
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
+from sepc.geometry.chunks import chunk_slices
 from sepc.model.acceptance import MinTrust, Promise, require_key
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
@@ -25,6 +26,13 @@ from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy, stated
 from sepc.model.row_digests import About, Digests, are_known, fingerprint_of, kept_digests
 from sepc.scale.dispatch import points_elsewhere
+
+if TYPE_CHECKING:
+    from sepc.explanations.change_limits import ChangeLimits
+    from sepc.explanations.vocabulary import Vocabulary
+
+_Why = TypeVar("_Why")
+_EXPLAINED_AT_ONCE = 128
 
 
 class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
@@ -34,6 +42,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     costs: Any
     model_: FittedModel
     _promise: Promise | None = None
+    _change_limits: "ChangeLimits | None" = None
     _digests: Digests | None = None
     about_: About
     _frames: FrameMaker
@@ -87,6 +96,46 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
                 raise InputError("promise-no-threshold-object", promise=promise)
             require_key(getattr(promise, "key", None), self.model_.key())
         self._promise = promise
+        return self
+
+    @property
+    def change_limits(self) -> "ChangeLimits | None":
+        """The limits of changes that are kept: their `fixed` and `ranges`; None if there are none."""
+        return self._change_limits
+
+    def limit_changes(self, *, fixed: Any = (), ranges: Any = None) -> Self:
+        """Keep limits of changes with the classifier; a file of it holds them, too.
+
+        Explanations honour them unless others are given. A later `fit` forgets them, a refit with feedback does not.
+
+        Parameters
+        ----------
+        fixed, ranges
+            As for `explain`; without either no limits are kept.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X = [[61.0, 9.0], [58.0, 8.0], [66.0, 9.5], [31.0, 2.0], [35.0, 1.0], [28.0, 1.5]]
+        >>> clf = SEPClassifier().fit(X, ["ill"] * 3 + ["well"] * 3).limit_changes(fixed=0)
+        >>> [change.feature for change in clf.explain([60.0, 8.5]).counterfactual.changes]
+        ['x1']
+        """
+        from sepc.explanations.vocabulary import Vocabulary
+
+        check_is_fitted(self)
+        return self._limit_changes(Vocabulary(self.model_.features), fixed, ranges)
+
+    def _limit_changes(self, vocabulary: "Vocabulary", fixed: Any, ranges: Any) -> Self:
+        """Keep limits of changes, in a vocabulary."""
+        from sepc.explanations.change_limits import ChangeLimits
+
+        limits = ChangeLimits.of(vocabulary.names, fixed, ranges).for_columns(vocabulary)
+        self._change_limits = limits if limits.fixed or limits.ranges else None
         return self
 
     def under(self, class_prior: Any = None, costs: Any = None) -> Self:
@@ -174,7 +223,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         self.model_ = self._stated(model)
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count
-        self._calibration, self._promise = None, None
+        self._calibration, self._promise, self._change_limits = None, None, None
 
     def _policy(self, classes: NDArray[Any], class_count: IntArray) -> Policy | None:
         return Policy.of(classes, class_count, self.class_prior, self.costs)
@@ -347,13 +396,32 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         tags.input_tags.allow_nan = True
         return tags
 
-    def _one_point(self, x: Any) -> FloatArray:
-        """Return one record, checked, shape (n_features,)."""
+    def _explained(
+        self, explain: Callable[..., list[_Why]], X: Any, vocabularies: "Sequence[Vocabulary] | None", limits: Any
+    ) -> list[_Why]:
+        """Return the explanations of records by a function of the model, points, vocabularies, limits and promise.
+
+        `limits` are keywords of `ChangeLimits.of`; without any no change is looked for.
+        """
+        from sepc.explanations.change_limits import ChangeLimits
+
         check_is_fitted(self)
-        points = new_points(self, as_one_row(x))
-        if len(points) != 1:
-            raise InputError("explain-one-record", n_rows=len(points))
-        return np.asarray(points[0])
+        points, found = new_points(self, X), list[_Why]()
+        names = vocabularies[0].names if vocabularies else self.model_.features
+        asked = None if limits is None else ChangeLimits.of(names, **limits, kept=self._change_limits)
+        for rows in chunk_slices(len(points), _EXPLAINED_AT_ONCE):
+            words = None if vocabularies is None else vocabularies[rows]
+            found += explain(self.model_, points[rows], words, asked, self.promise)
+        return found
+
+
+def the_only_row(x: Any) -> Any:
+    """Return one record as a table of one row, as `as_one_row` does; raise an `InputError` for several."""
+    row = as_one_row(x)
+    n_rows = row.shape[0] if hasattr(row, "shape") else len(row)
+    if n_rows != 1:
+        raise InputError("explain-one-record", n_rows=n_rows)
+    return row
 
 
 def as_one_row(x: Any) -> Any:
@@ -361,6 +429,13 @@ def as_one_row(x: Any) -> Any:
     if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
         return x.to_frame().T  # a row of a pandas frame
     return x if len(getattr(x, "shape", ())) == 2 or np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
+
+
+def limits_if_asked(changes: bool, limits: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the limits of changes; None if none are asked for. Raise an `InputError` for limits of these."""
+    if not changes and limits:
+        raise InputError("limits-without-changes", limits=", ".join(limits))
+    return limits if changes else None
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """SEPClassifier: the paper's classifier as a scikit-learn estimator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import IntArray
 from sepc.common.validation import TrainingSet, feature_labels, names_of, new_points, training_set
-from sepc.estimators.base import TrustClassifier, as_it_was_on_error
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error, limits_if_asked, the_only_row
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
 from sepc.model.counts import records_are_missing
@@ -295,7 +295,7 @@ class SEPClassifier(TrustClassifier):
         self,
         x: Any,
         *,
-        fixed: Any = (),
+        fixed: Any = None,
         ranges: Any = None,
         min_typicality: float = 0.1,
         max_columns: int = 3,
@@ -307,10 +307,12 @@ class SEPClassifier(TrustClassifier):
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
-        fixed : str, int, or a sequence of them, default=()
-            Features that a change to another label must leave alone, by names or by numbers from 0.
+        fixed : str, int, or a sequence of them, optional
+            Features that a change to another label must leave alone, by names or by numbers from 0. By default those
+            of `limit_changes`; ``()`` is none.
         ranges : dict, optional
             Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
+            By default those of `limit_changes`.
         min_typicality : float, default=0.1
             Least typicality of the changed record: the share of training records that are at least as strange. Without
             it changes are shorter, and may lead to records that cannot exist.
@@ -329,13 +331,41 @@ class SEPClassifier(TrustClassifier):
         >>> print(clf.explain([1.5]).text[:36])
         Predicted low with a trust of 79.6 %
         """
-        from sepc.explanations.change_limits import ChangeLimits
+        limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
+        vocabularies = None if vocabulary is None else [vocabulary]
+        return self.explain_many(the_only_row(x), changes=True, vocabularies=vocabularies, **limits)[0]
+
+    def explain_many(
+        self, X: Any, *, changes: bool = False, vocabularies: "Sequence[Vocabulary] | None" = None, **limits: Any
+    ) -> "list[Explanation]":
+        """Explain the labels of many points: as `explain` does, several times faster for each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        changes : bool, default=False
+            Whether to look for the smallest change to another label, which takes most of the time of `explain`.
+        vocabularies : sequence of Vocabulary, optional
+            One for each point, as for `explain`.
+        **limits
+            `fixed`, `ranges`, `min_typicality` and `max_columns` of `explain`, where changes are asked for.
+
+        Returns
+        -------
+        list of Explanation
+            One for each point, in its order. Without changes their `no_change_because` is ``"not-asked"``.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+        >>> for why in clf.explain_many([[1.5], [6.5]]):
+        ...     print(why.text[:37])
+        Predicted low with a trust of 79.6 %.
+        Predicted high with a trust of 80.0 %
+        """
         from sepc.explanations.explanation import explain
 
-        point = self._one_point(x)
-        names = self.model_.features if vocabulary is None else vocabulary.names
-        limits = ChangeLimits.of(names, fixed, ranges, min_typicality, max_columns)
-        return explain(self.model_, point, vocabulary, limits, self.promise)
+        return self._explained(explain, X, vocabularies, limits_if_asked(changes, limits))
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

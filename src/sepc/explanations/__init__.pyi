@@ -1,7 +1,8 @@
 from .counterfactual import Change, Counterfactual
 from .evidence import ColumnEvidence, Evidence
 from .explanation import Explanation
-from .notes import MissingNote, Neighbour, PolicyNote
+from .neighbours import Neighbour
+from .notes import MissingNote, PolicyNote
 from .places import FeatureShare, RegionNote
 from .shares import RegionShare
 from .short_text import Acceptance, Advice, Doubt

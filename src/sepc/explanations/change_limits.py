@@ -39,21 +39,27 @@ class ChangeLimits:
     def of(
         cls,
         names: Sequence[str],
-        fixed: Any,
-        ranges: Any,
+        fixed: Any = None,
+        ranges: Any = None,
         min_typicality: Any = MIN_TYPICALITY,
         max_columns: Any = MAX_COLUMNS,
+        kept: "ChangeLimits | None" = None,
     ) -> "ChangeLimits":
         """Return the limits that a user gives, checked.
 
-        `fixed` is a column, by its name or by its number from 0, or a sequence of them; `ranges` is None or a dict of
-        columns, by name or number, to pairs of their lowest and highest value. `names` are those of all columns.
+        `fixed` is a column, by its name or by its number from 0, or a sequence of them; `ranges` is a dict of columns,
+        by name or number, to pairs of their lowest and highest value. What is None is that of `kept`, except for
+        columns that the other names. `names` are those of all columns.
         """
         columns = [fixed] if isinstance(fixed, (str, int, np.integer)) else list(fixed or ())
         held = tuple(dict.fromkeys(_named(column, names) for column in columns))
         if ranges is not None and not isinstance(ranges, Mapping):
             raise InputError("ranges", ranges=ranges)
         within = {_named(column, names): _pair(column, ends) for column, ends in (ranges or {}).items()}
+        if kept is not None and fixed is None:
+            held = tuple(_named(name, names) for name in kept.fixed if name not in within)
+        if kept is not None and ranges is None:
+            within = {_named(name, names): ends for name, ends in kept.ranges.items() if name not in held}
         both = [name for name in held if name in within]
         if both:
             raise InputError("fixed-with-range", columns=listed(both))
@@ -62,6 +68,13 @@ class ChangeLimits:
         if not isinstance(max_columns, (int, np.integer)) or isinstance(max_columns, bool) or max_columns < 1:
             raise InputError("max-columns", max_columns=max_columns)
         return cls(held, within, float(min_typicality), int(max_columns))
+
+    def for_columns(self, vocabulary: Vocabulary) -> "ChangeLimits":
+        """Return the same; raise an `InputError` for ranges that columns cannot have."""
+        for word in vocabulary.words:
+            if word.name in self.ranges:
+                vocabulary.ends(word, *self.ranges[word.name])
+        return self
 
     def in_words(self) -> str:
         """Return them as a part of a sentence, with a leading blank; an empty text if there are none."""

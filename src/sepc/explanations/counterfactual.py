@@ -13,14 +13,15 @@ from sepc.explanations.change_columns import few_columns
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
 from sepc.explanations.change_search import ChangeSearch, Found
 from sepc.explanations.constants import LOOKED_AT, MOST_LINES, REFINED, STARTS
-from sepc.explanations.notes import Neighbour
 from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import DensityModel, PartitionModel
 
-# Why there is no change: nothing may change; no record with another label was found; none of those is ordinary.
+# Why there is no change: nothing may change; no record with another label was found; none of those is ordinary; it was
+# not looked for.
 NOTHING_MAY_CHANGE, NO_OTHER_LABEL, NONE_ORDINARY = "nothing-may-change", "no-other-label", "none-ordinary"
+NOT_ASKED = "not-asked"
 
 
 class Change(NamedTuple):
@@ -84,35 +85,35 @@ class Changes(NamedTuple):
         The smallest of at most `max_columns` columns.
     none_because : str or None
         Why there is no smallest change: one of the codes above.
-    nearest_other : Neighbour or None
-        The nearest training record of another label, by the length of the change to it; None where no records are kept,
-        or nothing is known of this one.
     """
 
     smallest: Counterfactual | None
     actionable: Counterfactual | None
     none_because: str | None
-    nearest_other: Neighbour | None
 
 
-def changes_of(model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits) -> Changes:
+def changes_of(
+    model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits | None
+) -> Changes:
     """Return what would give a record of a class, with the number `label`, another label.
 
-    `x`, of shape (d,), is the record in the original units, whose missing values stay missing.
+    `x`, of shape (d,), is the record in the original units, whose missing values stay missing. Without limits no change
+    is looked for.
     """
+    if limits is None:
+        return Changes(None, None, NOT_ASKED)
     reachable = ReachableRecords(vocabulary, limits, x)
     search = ChangeSearch(model, label, reachable, limits.min_typicality, limits.max_columns)
     with one_blas_thread():  # for many small products
-        others, nearest = _others(search, vocabulary)
         if not reachable.words:
-            return Changes(None, None, NOTHING_MAY_CHANGE, nearest)
-        _search(search, others)
+            return Changes(None, None, NOTHING_MAY_CHANGE)
+        _search(search, _others(search))
 
     if search.best is None:
-        return Changes(None, None, NONE_ORDINARY if search.meets_other_labels else NO_OTHER_LABEL, nearest)
+        return Changes(None, None, NONE_ORDINARY if search.meets_other_labels else NO_OTHER_LABEL)
     found = [search.best] if search.best_of_few is None else [search.best, search.best_of_few]
     told = _as_counterfactuals(model, x, found, reachable, vocabulary)
-    return Changes(told[0], None if search.best_of_few is None else told[1], None, nearest)
+    return Changes(told[0], None if search.best_of_few is None else told[1], None)
 
 
 def _search(search: ChangeSearch, others: FloatArray) -> None:
@@ -142,24 +143,17 @@ def _search(search: ChangeSearch, others: FloatArray) -> None:
         search.take_back()
 
 
-def _others(search: ChangeSearch, vocabulary: Vocabulary) -> tuple[FloatArray, Neighbour | None]:
-    """Return records of other labels, shape (n, d), and the nearest one; centres where no records are kept."""
+def _others(search: ChangeSearch) -> FloatArray:
+    """Return records of other labels, shape (n, d), the nearest first; centres where no records are kept."""
     model = search.model
     if model.records is None:
         others = [np.delete(model.outline.middles, search.label, axis=0), *_centers(model, search.label)]
         points = np.concatenate(others)
-        return points[~np.isnan(points).any(axis=1)], None
+        return np.asarray(points[~np.isnan(points).any(axis=1)])
     among = np.flatnonzero(model.records.codes != search.label)
     # What the record has no value of does not tell how near another one is.
     points = np.where(search.reachable.gaps, search.z, model.records.points[among])
-    distances, rows = search.lengths(points), model.records.rows[among]
-    near = points[np.argsort(distances, kind="stable")[: LOOKED_AT[-1]]]
-    if search.reachable.gaps.all():
-        return near, None
-    first = int(np.lexsort((rows, distances))[0])
-    label = plain(model.classes[model.records.codes[among[first]]])
-    values = vocabulary.record(model.original(model.records.as_they_came[among[first]]))
-    return near, Neighbour(int(rows[first]), label, float(distances[first]), values)
+    return points[np.argsort(search.lengths(points), kind="stable")[: LOOKED_AT[-1]]]
 
 
 def _centers(model: FittedModel, label: int) -> list[FloatArray]:
@@ -227,6 +221,8 @@ def change_in_words(
 
     `unit` is that of lengths, `limits` are those in words; without `has_trust` trust is not mentioned.
     """
+    if none_because == NOT_ASKED:
+        return ""
     if smallest is None:
         return f"{_NONE[none_because or NO_OTHER_LABEL]}{limits}."
     most = [

@@ -30,6 +30,7 @@ from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.fitted_model import FittedModel
+from sepc.model.incomplete import rows_by_gaps
 
 CLASS_SHARES, LABEL_CORRECTION, BACKGROUND_ROW, COUNTS = "class shares", "label correction", "background", "counts"
 NEARBY_ROW = "records nearby"
@@ -177,46 +178,64 @@ def log_ratio(pair: NDArray[Any]) -> float:
     return float(np.log(pair[0]) - np.log(pair[1]))
 
 
+def differences(values: FloatArray, codes: IntArray) -> FloatArray:
+    """Return, of numbers for each class, shape (n, ..., n_classes), those of the label less those of the rival.
+
+    `codes`, shape (n, 2), are the classes of both.
+    """
+    pairs = np.take_along_axis(values, codes.reshape(len(codes), *[1] * (values.ndim - 2), 2), axis=-1)
+    return np.asarray(pairs[..., 0] - pairs[..., 1])
+
+
 def chain_terms(
     densities: LocalDensities,
-    point: FloatArray,
+    points: FloatArray,
     columns: Sequence[IntArray],
-    log_odds: Callable[[FloatArray], FloatArray],
+    log_odds: Callable[[FloatArray, IntArray], FloatArray],
     most_orders: int = 32,
 ) -> FloatArray:
-    """Return the contributions of columns to v(all) - v(none) at a point, shape (n_columns,).
+    """Return the contributions of columns to v(all) - v(none) at points, shape (n, n_columns).
 
-    The point, shape (d,), is in the units of the densities, and `columns` are the numbers of each one's features there.
-    `log_odds` turns logarithms of the joint densities of the classes, shape (..., n_classes), into v. The mean is over
-    at most `most_orders` orders.
+    Points, shape (n, d), are in the units of the densities, and `columns` are the numbers of each one's features there.
+    `log_odds` turns logarithms of the joint densities of the classes at some points, shape (k, ..., n_classes), and
+    the numbers of these points, shape (k,), into v. The mean is over at most `most_orders` orders.
     """
-    known = densities.known_of(point)
-    features = [own[known[own]] for own in columns]
-    live = np.array([k for k, own in enumerate(features) if len(own)], dtype=np.int64)
-    terms = np.zeros(len(columns))
-    if not len(live):
-        return terms
-    number = np.full(len(point), -1)
-    number[densities.numbers] = np.arange(len(densities.unit))
-    numbers = [own[own >= 0] for own in (number[features[k]] for k in live)]
-    logs, beyond = _of_categories(densities, point, [features[k] for k in live])
-    means, covariances = densities.moments()
-    away = np.clip((point[densities.numbers] - densities.center) / densities.unit, -FARTHEST, FARTHEST) - means
-    weights, dof = densities.log_weights + 0.5 * np.linalg.slogdet(covariances)[1], densities.degrees_of_freedom
-    n_orders, most_orders = 0, min(most_orders, int(_EFFORT / (covariances.size * len(densities.unit) + 1)))
-    with one_blas_thread():
-        for orders in _orders(len(live), most_orders, covariances.size):
-            squares, log_scales = _prefixes(
-                covariances, away, [np.concatenate([numbers[k] for k in o]) for o in orders]
-            )
-            n = _sums(np.array([len(own) for own in numbers])[orders])
-            which = np.arange(len(orders))[:, None]
-            logs_of_t = np.log1p((squares[which, n] + _sums(beyond[orders])[..., None]) / dof)
-            joint = weights + _sums(logs[orders]) - log_scales[which, n] - 0.5 * (dof + n[..., None]) * logs_of_t
-            v = log_odds(_by_class(densities, joint))
-            np.add.at(terms, live[orders], np.diff(v, axis=1))
-            n_orders += len(orders)
-    return terms / n_orders
+    terms, (means, covariances) = np.zeros((len(points), len(columns))), densities.moments()
+    weights = densities.log_weights + 0.5 * np.linalg.slogdet(covariances)[1]
+    size = covariances.size * len(densities.unit) + 1
+    for rows, _ in rows_by_gaps(points):
+        known = densities.known_of(points[rows[0]])
+        features = [own[known[own]] for own in columns]
+        live = np.array([k for k, own in enumerate(features) if len(own)], dtype=np.int64)
+        if not len(live):
+            continue
+        number = np.full(points.shape[1], -1)
+        number[densities.numbers] = np.arange(len(densities.unit))
+        numbers = [own[own >= 0] for own in (number[features[k]] for k in live)]
+        logs, beyond = _of_categories(densities, points[rows], [features[k] for k in live])
+        scaled = (points[rows][:, densities.numbers] - densities.center) / densities.unit
+        away = np.clip(scaled, -FARTHEST, FARTHEST)[:, None] - means
+        n_orders = 0
+        with one_blas_thread():
+            for orders in _orders(len(live), min(most_orders, int(_EFFORT / size)), covariances.size):
+                moved = _OrderedFactors.of(covariances, [np.concatenate([numbers[k] for k in o]) for o in orders])
+                n = _sums(np.array([len(own) for own in numbers])[orders], axis=1)[..., None]
+                # As many points at once as fill a table.
+                of_a_point = len(orders) * (points.shape[1] + 1) * len(weights)
+                for some in chunk_slices(len(rows), max(_TABLE // of_a_point, 1)):
+                    squares, log_scales = moved.squares(away[some]), np.take_along_axis(moved.log_scales, n, axis=1)
+                    squares = np.take_along_axis(squares, n[None], axis=2)
+                    logs_of_t = np.log1p(
+                        (squares + _sums(beyond[some][:, orders], axis=2)[..., None]) / densities.degrees_of_freedom
+                    )
+                    joint = weights + _sums(logs[some][:, orders], axis=2) - log_scales
+                    joint -= 0.5 * (densities.degrees_of_freedom + n) * logs_of_t
+                    steps = np.diff(log_odds(_by_class(densities, joint), rows[some]), axis=2)
+                    for k, order in enumerate(orders):
+                        terms[rows[some][:, None], live[order]] += steps[:, k]
+                n_orders += len(orders)
+        terms[rows] /= n_orders
+    return terms
 
 
 def _orders(n: int, most: int, size: int) -> Iterator[IntArray]:
@@ -233,23 +252,42 @@ def _orders(n: int, most: int, size: int) -> Iterator[IntArray]:
         yield orders[some]
 
 
-def _sums(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of the first 0, 1, ... entries along the second axis."""
-    out = np.zeros((values.shape[0], values.shape[1] + 1, *values.shape[2:]), dtype=values.dtype)
-    np.cumsum(values, axis=1, out=out[:, 1:])
-    return out
+def _sums(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return the sums of the first 0, 1, ... entries along an axis."""
+    none = np.zeros((*values.shape[:axis], 1, *values.shape[axis + 1 :]), dtype=values.dtype)
+    return np.concatenate([none, np.cumsum(values, axis=axis)], axis=axis)
 
 
-def _prefixes(covariances: FloatArray, away: FloatArray, orders: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
-    """Return squared distances and log scales in the first 0, 1, ... numbers, (n_orders, n + 1, n_components)."""
-    some = np.array(orders, dtype=np.int64).reshape(len(orders), -1)
-    if not some.size:
-        return np.zeros((2, len(orders), 1, len(away)))  # type: ignore[return-value]
-    factors = _cholesky(covariances[:, some[:, :, None], some[:, None]])
-    whitened = np.linalg.solve(factors, away[:, some, None])[..., 0]
-    parts = np.square(whitened), np.log(np.diagonal(factors, axis1=2, axis2=3))
-    squares, log_scales = (_sums(part.transpose(1, 2, 0)) for part in parts)
-    return squares, log_scales
+class _OrderedFactors(NamedTuple):
+    """Inverse Cholesky factors of covariances whose columns are in several orders.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_orders, n)
+    inverse : ndarray of shape (n_components, n_orders, n, n)
+    log_scales : ndarray of shape (n_orders, n + 1, n_components)
+        Those of the first 0, 1, ... columns.
+    """
+
+    order: IntArray
+    inverse: FloatArray
+    log_scales: FloatArray
+
+    @classmethod
+    def of(cls, covariances: FloatArray, orders: Sequence[IntArray]) -> "_OrderedFactors":
+        order = np.array(orders, dtype=np.int64).reshape(len(orders), -1)
+        factors = _cholesky(covariances[:, order[:, :, None], order[:, None]])
+        log_scales = _sums(np.log(np.diagonal(factors, axis1=2, axis2=3)).transpose(1, 2, 0), axis=1)
+        return cls(order, np.linalg.inv(factors), log_scales)
+
+    def squares(self, away: FloatArray) -> FloatArray:
+        """Return squared distances in the first 0, 1, ... columns, shape (n_points, n_orders, n + 1, n_components).
+
+        `away`, shape (n_points, n_components, d), are the differences of points from the means. Each is multiplied by
+        itself: a point has the same bits whatever other points are passed along.
+        """
+        whitened = np.matmul(self.inverse, away[:, :, self.order][..., None])[..., 0]
+        return _sums(np.square(whitened).transpose(0, 2, 3, 1), axis=2)
 
 
 def _cholesky(covariances: FloatArray) -> FloatArray:
@@ -263,20 +301,20 @@ def _cholesky(covariances: FloatArray) -> FloatArray:
 
 
 def _of_categories(
-    densities: LocalDensities, point: FloatArray, columns: Sequence[IntArray]
+    densities: LocalDensities, points: FloatArray, columns: Sequence[IntArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return logarithms of the shares of a point's values, (n_columns, n_components), and squares beyond 0 and 1."""
-    logs, beyond = np.zeros((len(columns), len(densities.codes))), np.zeros(len(columns))
+    """Return logarithms of the shares of values, (n, n_columns, n_components), and squares beyond 0 and 1."""
+    logs, beyond = np.zeros((len(points), len(columns), len(densities.codes))), np.zeros((len(points), len(columns)))
     if densities.shares is None:
         return logs, beyond
-    shares, filled = densities.shares, np.nan_to_num(point)[None]
-    held, squares = shares.categories.possible(filled)[0], shares.categories.squares_beyond(filled)[0]
+    shares, filled = densities.shares, np.nan_to_num(points)
+    held, squares = shares.categories.possible(filled), shares.categories.squares_beyond(filled)
     for at, constant in zip(shares.categories.slices, shares.constants, strict=True):
         group = shares.categories.features[at]
         for k, own in enumerate(columns):
             if np.isin(group, own).all():
-                logs[k] += held[at] @ shares.slopes[at] + constant
-                beyond[k] += squares[at].sum()
+                logs[:, k] += np.matmul(held[:, None, at], shares.slopes[at])[:, 0] + constant
+                beyond[:, k] += squares[:, at].sum(axis=1)
     return logs, beyond
 
 
@@ -288,73 +326,120 @@ def _by_class(densities: LocalDensities, logs: FloatArray) -> FloatArray:
     return out
 
 
-def evidence_of(
+def evidences_of(
     model: FittedModel,
-    x: FloatArray,
-    codes: tuple[int, int],
+    X: FloatArray,
+    codes: IntArray,
     proba: FloatArray,
-    log_odds: float,
-    found: Contributions | None,
-    vocabulary: Vocabulary,
-) -> Evidence:
-    """Return the evidence for a label against its rival, by their numbers `codes`, at a record x, shape (d,).
+    log_odds: FloatArray,
+    found: Sequence[Contributions] | None,
+    vocabularies: Sequence[Vocabulary],
+) -> list[Evidence]:
+    """Return the evidence for labels against their rivals, by their numbers `codes`, (n, 2), at records X, (n, d).
 
-    `proba`, shape (n_classes,), are the model's probabilities. `found` are the contributions; None for a model that
-    counts records.
+    `proba`, shape (n, n_classes), are the model's probabilities. `found` are the contributions; None for a model that
+    counts records. Each record has a vocabulary.
     """
-    usual, (label, rival) = UsualValues(model, vocabulary), codes
-    terms = [None] * len(vocabulary.words) if found is None else found.columns.tolist()
-    columns = [
-        ColumnEvidence(
-            word.name, vocabulary.own_value(word, x), term, usual.of(word, label, x), usual.of(word, rival, x)
+    shared, pairs, tables = _Shared(model, vocabularies[0]), codes.tolist(), []
+    for i, (vocabulary, (label, rival)) in enumerate(zip(vocabularies, pairs, strict=True)):
+        terms = [None] * len(vocabulary.words) if found is None else found[i].columns.tolist()
+        tables.append(
+            [
+                ColumnEvidence(
+                    word.name,
+                    vocabulary.own_value(word, X[i]),
+                    term,
+                    shared.usual.of(word, label, X[i]),
+                    shared.usual.of(word, rival, X[i]),
+                )
+                for word, term in zip(vocabulary.words, terms, strict=True)
+            ]
         )
-        for word, term in zip(vocabulary.words, terms, strict=True)
-    ]
-    order = sorted(range(len(columns)), key=lambda k: -abs(columns[k].contribution or 0.0))
+    orders = [sorted(range(len(table)), key=lambda k: -abs(table[k].contribution or 0.0)) for table in tables]
     if found is not None:
-        for k in _named(model, x, codes, usual, columns, order):
-            columns[k] = columns[k]._replace(is_named=True)
-    others = {COUNTS: log_odds} if found is None else found.others
-    return Evidence(
-        plain(model.classes[rival]), float(proba[rival]), log_odds, tuple(columns[k] for k in order), others
-    )
+        for table, named in zip(tables, _named(shared, X, pairs, tables, orders, vocabularies), strict=True):
+            for k in named:
+                table[k] = table[k]._replace(is_named=True)
+    return [
+        Evidence(
+            plain(model.classes[rival]),
+            float(proba[i, rival]),
+            float(log_odds[i]),
+            tuple(tables[i][k] for k in orders[i]),
+            {COUNTS: float(log_odds[i])} if found is None else found[i].others,
+        )
+        for i, (_, rival) in enumerate(pairs)
+    ]
+
+
+class _Shared:
+    """What texts on several records have in common: usual values, and which columns say nearly the same."""
+
+    def __init__(self, model: FittedModel, vocabulary: Vocabulary) -> None:
+        self.model, self.usual = model, UsualValues(model, vocabulary)
+        self._alike: dict[tuple[int, int], bool] = {}
+
+    def alike(self, one: Word, other: Word) -> bool:
+        """Return whether two columns of numbers say nearly the same of the training records."""
+        if self.model.records is None or one.is_level or other.is_level:
+            return False
+        pair = one.at.start, other.at.start
+        if pair not in self._alike:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                correlation = np.corrcoef(self.model.records.points[:, pair].T)
+            self._alike[pair] = bool(np.abs(correlation).min() >= _ALIKE)
+        return self._alike[pair]
 
 
 def _named(
-    model: FittedModel,
-    x: FloatArray,
-    codes: tuple[int, int],
-    usual: UsualValues,
-    columns: Sequence[ColumnEvidence],
-    order: Sequence[int],
-) -> list[int]:
-    """Return the columns that a text names, those for the label and those against it; `codes` are label and rival."""
-    words = usual.vocabulary.words
+    shared: _Shared,
+    X: FloatArray,
+    pairs: Sequence[Sequence[int]],
+    tables: Sequence[Sequence[ColumnEvidence]],
+    orders: Sequence[Sequence[int]],
+    vocabularies: Sequence[Vocabulary],
+) -> Iterator[list[int]]:
+    """Yield the columns of each record that a text names, for the label and against it; pairs are label and rival."""
+    usual, words = shared.usual, vocabularies[0].words
+    sides = [_large_ones(usual, *of_record) for of_record in zip(X, pairs, tables, orders, strict=True)]
+    tried = [[(k, sign) for side, sign in zip(both, (1, -1), strict=True) for k in side] for both in sides]
+    moved = [X]
+    for x, pair, some, vocabulary in zip(X, pairs, tried, vocabularies, strict=True):
+        if some:
+            # Those for the label are moved towards the rival, those against it towards the label.
+            towards = [_moved(usual, words[k], x, pair[::-sign][0]) for k, sign in some]
+            moved.append(vocabulary.within_reach(np.array(towards)))
+    proba, first = shared.model.decide(np.concatenate(moved)).proba, len(X)
+    for i, (both, some) in enumerate(zip(sides, tried, strict=True)):
+        trust = proba[first : first + len(some), pairs[i][0]].tolist()
+        first += len(some)
+        before = float(proba[i, pairs[i][0]])
+        holds = {k for (k, sign), after in zip(some, trust, strict=True) if sign * (before - after) > 0.0}
+        chosen: list[int] = []
+        for side in both:
+            apart: list[int] = []
+            for k in side:
+                if k in holds and len(apart) < _NAMED and not any(shared.alike(words[k], words[j]) for j in apart):
+                    apart.append(k)
+            chosen += apart
+        yield chosen
+
+
+def _large_ones(
+    usual: UsualValues, x: FloatArray, pair: Sequence[int], table: Sequence[ColumnEvidence], order: Sequence[int]
+) -> list[list[int]]:
+    """Return the columns of one record with large contributions that read well, for the label and against it."""
     sides = []
     for sign in (1.0, -1.0):
-        size = {k: sign * (columns[k].contribution or 0.0) for k in order}
+        size = {k: sign * (table[k].contribution or 0.0) for k in order}
         least = max(_LEAST, _LEAST_SHARE * max(size.values(), default=0.0))
         large = [k for k in order if size[k] >= least][:_TRIED]
-        pair = codes if sign > 0.0 else (codes[1], codes[0])
-        sides.append([k for k in large if _reads_well(usual, words[k], x, columns[k], pair)])
-    tried = [(k, sign) for side, sign in zip(sides, (1, -1), strict=True) for k in side]
-    if not tried:
-        return []
-    # Those for the label are moved towards the rival, those against it towards the label.
-    moved = np.array([_moved(usual, words[k], x, codes[::-sign][0]) for k, sign in tried])
-    trust = model.decide(np.vstack([x[None], usual.vocabulary.within_reach(moved)])).proba[:, codes[0]]
-    holds = {k for (k, sign), after in zip(tried, trust[1:].tolist(), strict=True) if sign * (trust[0] - after) > 0.0}
-    chosen: list[int] = []
-    for side in sides:
-        apart: list[int] = []
-        for k in side:
-            if k in holds and len(apart) < _NAMED and not any(_alike(model, words[k], words[j]) for j in apart):
-                apart.append(k)
-        chosen += apart
-    return chosen
+        codes = pair if sign > 0.0 else pair[::-1]
+        sides.append([k for k in large if _reads_well(usual, usual.vocabulary.words[k], x, table[k], codes)])
+    return sides
 
 
-def _reads_well(usual: UsualValues, word: Word, x: FloatArray, column: ColumnEvidence, codes: tuple[int, int]) -> bool:
+def _reads_well(usual: UsualValues, word: Word, x: FloatArray, column: ColumnEvidence, codes: Sequence[int]) -> bool:
     """Return whether a value is clearly more usual for the first of two classes than for the second."""
     pair = column.usual, column.rival_usual
     own, other = pair if (column.contribution or 0.0) > 0.0 else pair[::-1]
@@ -364,7 +449,7 @@ def _reads_well(usual: UsualValues, word: Word, x: FloatArray, column: ColumnEvi
         return own.share >= min(_TIMES_AS_FREQUENT * other.share, other.share + _MORE_FREQUENT)
     if own.in_words() == other.in_words():
         return False
-    low, middle, high = usual.quantiles[:, codes, word.at.start]
+    low, middle, high = usual.quantiles[:, list(codes), word.at.start]
     value, width = x[word.at.start], np.maximum(high - low, np.finfo(float).tiny)
     beyond = np.maximum(np.maximum(low - value, value - high), 0.0)
     nearer = (beyond[0], abs(value - middle[0])) < (beyond[1], abs(value - middle[1]))
@@ -383,12 +468,3 @@ def _moved(usual: UsualValues, word: Word, x: FloatArray, code: int) -> FloatArr
     else:
         moved[word.at.start] = 0.5 * (x[word.at.start] + usual.quantiles[1, code, word.at.start])
     return moved
-
-
-def _alike(model: FittedModel, one: Word, other: Word) -> bool:
-    """Return whether two columns of numbers say nearly the same of the training records."""
-    if model.records is None or one.is_level or other.is_level:
-        return False
-    first, second = (model.records.points[:, word.at.start] for word in (one, other))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return bool(np.abs(np.corrcoef(first, second)).min() >= _ALIKE)

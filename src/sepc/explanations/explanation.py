@@ -1,7 +1,7 @@
 """Explanations: the reasons for the label of a record, for a domain expert."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from typing import Any, Self
@@ -10,22 +10,13 @@ import numpy as np
 
 from sepc.common.frames import FrameMaker, numbered, plain
 from sepc.common.text import length_in_words, listed, many, percent, plural
-from sepc.common.typing import FloatArray, RowNumbers
+from sepc.common.typing import FloatArray, IntArray, RowNumbers
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, changes_of
-from sepc.explanations.evidence import Evidence, evidence_of, log_ratio
-from sepc.explanations.notes import (
-    BeyondNote,
-    MissingNote,
-    Neighbour,
-    PolicyNote,
-    beyond_note,
-    missing_note,
-    nearest_in_words,
-    nearest_records,
-    policy_note,
-)
-from sepc.explanations.places import FeatureShare, RegionNote, place_of
+from sepc.explanations.evidence import Evidence, evidences_of, log_ratio
+from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_of_others, nearest_records
+from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote, beyond_note, missing_notes, policy_note
+from sepc.explanations.places import FeatureShare, RegionNote, places_of
 from sepc.explanations.region_words import region_words
 from sepc.explanations.shares import RegionShare, reasons, shares_in_words, strange_features
 from sepc.explanations.short_text import Acceptance, Doubt, Told
@@ -455,7 +446,8 @@ class Explanation(TextExplanation):
         note = self.regions[0]
         most = [f for f in self.features[:3] if f.share >= 0.05]
         if self.rule == Rule.R3.name:
-            place, reference = f"It lies {self._length(note.distance)} outside {note.region}", "it reaches to"
+            place = f"It lies {self._length(note.distance)} outside {note.region}"
+            reference = "the region's nearest point has"
         else:
             place = f"It lies at {percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
             reference = "centre"
@@ -490,65 +482,86 @@ class Explanation(TextExplanation):
 
 def explain(
     model: PartitionModel,
-    x: FloatArray,
-    vocabulary: Vocabulary | None = None,
+    X: FloatArray,
+    vocabularies: Sequence[Vocabulary] | None = None,
     limits: ChangeLimits | None = None,
     promise: Promise | None = None,
-) -> Explanation:
-    """Explain the label of one point, shape (d,), in the original units.
+) -> list[Explanation]:
+    """Explain the labels of points, shape (n, d), in the original units.
 
-    `vocabulary` has the names and values of columns, by default those of the features; `limits` restrict the change;
-    `promise` decides which labels are accepted.
+    `vocabularies`, one for each point, have the names and values of columns, by default those of the features; `limits`
+    restrict the change, which without any is not looked for; `promise` decides which labels are accepted.
     """
-    vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
-    z = model.units(x)
-    decision, verdicts = model.judge(z[None])
-    values = ReachedValues(x[None], model.features, model.outline.reach)
+    vocabularies = vocabularies or [Vocabulary(model.features)] * len(X)
+    if not len(X):
+        return []
+    Z, vocabulary = model.units(X), vocabularies[0]
+    decision, verdicts = model.judge(Z)
+    values = ReachedValues(X, model.features, model.outline.reach)
     a = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker(), values=values)
-    label, proba = int(decision.label[0]), decision.proba[0]
-    rival = int(np.where(np.arange(len(proba)) == label, -1.0, proba).argmax())
-    rules = model.rules[int(deciding_problem(decision.label, len(model.rules))[0][0])]
-    place = place_of(model, rules, x, a, vocabulary)
-    found = reasons(model, x, (label, rival), vocabulary) if isinstance(model, DensityModel) else None
-    log_odds = log_ratio(proba[[label, rival]]) if found is None else found.log_odds
-    changes = changes_of(model, x, label, vocabulary, limits)
-    own, others = (int(n) for n in a.counts[0])
-    return Explanation(
-        label=plain(a.label[0]),
-        trust=float(a.trust[0]),
-        odds=float(a.odds[0]),
-        rule=str(a.rule[0]),
-        reason=str(a.reason[0]),
-        region=str(a.region[0]),
-        counts={str(a.label[0]): own, "others" if str(a.label[0]) != "others" else "all others": others},
-        distance=float(a.distance[0]),
-        local_overlap=known_or_none(a.local_overlap[0]),
-        typicality=known_or_none(a.typicality[0]),
-        stability=known_or_none(model.stability(z[None], decision.label)[0]),
-        n_partitions=len(model.fit.held_out) if isinstance(model, DensityModel) else 0,
-        shares=() if found is None else found.shares,
-        evidence=evidence_of(
-            model, x, (label, rival), proba, log_odds, None if found is None else found.contributions, vocabulary
-        ),
-        acceptance=Acceptance.of(a, promise),
-        strange_features=strange_features(model, x, vocabulary) if a.reason[0] == "strange" else (),
-        regions=place.regions,
-        features=place.features,
-        neighbours=nearest_records(model, x, vocabulary),
-        counterfactual=changes.smallest,
-        actionable_change=changes.actionable,
-        no_change_because=changes.none_because,
-        nearest_other=changes.nearest_other,
-        unit=model.unit,
-        counted="training" if rules.training_counts.all_counted else "held-out",
-        trust_method=model.trust,
-        grows=model.grows,
-        descriptions=region_words(model, vocabulary),
-        limits=limits.in_words(),
-        policy=policy_note(model, proba),
-        missing=missing_note(model, x, float(a.trust[0]), vocabulary),
-        beyond=beyond_note(model, x, vocabulary),
-    )
+    labels, proba = decision.label, decision.proba
+    codes = with_rivals(labels, proba)
+    problems, _ = deciding_problem(labels, len(model.rules))
+    is_counted = ["training" if rules.training_counts.all_counted else "held-out" for rules in model.rules]
+    found = reasons(model, X, codes, vocabulary) if isinstance(model, DensityModel) else None
+    if found is None:
+        log_odds = np.array([log_ratio(one[pair]) for one, pair in zip(proba, codes, strict=True)])
+    else:
+        log_odds = np.array([one.log_odds for one in found])
+    terms = None if found is None else [one.contributions for one in found]
+    evidence = evidences_of(model, X, codes, proba, log_odds, terms, vocabularies)
+    places, acceptance = places_of(model, X, labels, a, vocabularies), Acceptance.of(a, promise)
+    stability, near = model.stability(Z, labels), nearest_records(model, X, vocabulary)
+    others, missing = nearest_of_others(model, X, labels, vocabulary), missing_notes(model, X, a.trust, vocabulary)
+    n_partitions = len(model.fit.held_out) if isinstance(model, DensityModel) else 0
+    described, in_words = region_words(model, vocabulary), "" if limits is None else limits.in_words()
+    explanations = []
+    for i, (label, (own, of_others)) in enumerate(zip(a.label, a.counts.tolist(), strict=True)):
+        changes = changes_of(model, X[i], int(labels[i]), vocabularies[i], limits)
+        explanations.append(
+            Explanation(
+                label=plain(label),
+                trust=float(a.trust[i]),
+                odds=float(a.odds[i]),
+                rule=str(a.rule[i]),
+                reason=str(a.reason[i]),
+                region=str(a.region[i]),
+                counts={str(label): own, "others" if str(label) != "others" else "all others": of_others},
+                distance=float(a.distance[i]),
+                local_overlap=known_or_none(a.local_overlap[i]),
+                typicality=known_or_none(a.typicality[i]),
+                stability=known_or_none(stability[i]),
+                n_partitions=n_partitions,
+                shares=() if found is None else found[i].shares,
+                evidence=evidence[i],
+                acceptance=acceptance[i],
+                strange_features=strange_features(model, X[i], vocabularies[i]) if a.reason[i] == "strange" else (),
+                regions=places[i].regions,
+                features=places[i].features,
+                neighbours=near[i],
+                counterfactual=changes.smallest,
+                actionable_change=changes.actionable,
+                no_change_because=changes.none_because,
+                nearest_other=others[i],
+                unit=model.unit,
+                counted=is_counted[problems[i]],
+                trust_method=model.trust,
+                grows=model.grows,
+                descriptions=described,
+                limits=in_words,
+                policy=policy_note(model, proba[i]),
+                missing=missing[i],
+                beyond=beyond_note(model, X[i], vocabularies[i]),
+            )
+        )
+    return explanations
+
+
+def with_rivals(labels: IntArray, proba: FloatArray) -> IntArray:
+    """Return labels and their most probable rivals, as numbers of classes, shape (n, 2)."""
+    others = proba.copy()
+    others[np.arange(len(labels)), labels] = -1.0
+    return np.column_stack([labels, others.argmax(axis=1)])
 
 
 def known_or_none(value: float) -> float | None:

@@ -1,20 +1,22 @@
-"""Notes on one record: its nearest training records, its missing values, class priors and costs."""
+"""Notes on records: their missing values, class priors and costs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.common.frames import plain
-from sepc.common.text import in_words, length_in_words, listed, many, percent, plural, shortened
+from sepc.common.text import in_words, listed, many, percent, plural, shortened
 from sepc.common.typing import FloatArray, IntArray
-from sepc.common.validation import has_gaps
+from sepc.explanations.neighbours import scaled_distances
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 from sepc.model.fitted_model import FittedModel
 from sepc.model.incomplete import expected
 
 # Smallest difference of trust that a text mentions.
 _WORTH_SAYING = 0.005
+# Of more missing columns the worth of each alone is not looked for.
+_MOST_ALONE = 10
 
 
 class BeyondNote(NamedTuple):
@@ -58,62 +60,6 @@ def out_of_range_in_words(
         sides += [f"{many(above, 'record')} above {largest}"] * (above > 0)
         texts.append(f"{word.name} ({' and '.join(sides)})")
     return texts
-
-
-class Neighbour(NamedTuple):
-    """A training record near the point: its row in the training set, its label, distance and values."""
-
-    row: int
-    label: Any
-    distance: float
-    values: dict[str, Value]
-
-
-def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
-    """Return the training records nearest to a point in original units; none if they were not kept."""
-    if model.records is None:
-        return ()
-    points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
-    distances = _distances(model, x)
-    once = np.unique(rows, return_index=True)[1]  # records of a weight above 1 are repeated
-    n = min(5, len(once))
-    nearest = once[np.argpartition(distances[once], n - 1)[:n]]
-    nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
-    return tuple(
-        Neighbour(
-            int(rows[i]),
-            plain(model.classes[codes[i]]),
-            float(distances[i]),
-            vocabulary.record(model.original(points[i])),
-        )
-        for i in nearest[np.isfinite(distances[nearest])]
-    )
-
-
-def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
-    """Return the distance of each training record to a point, shape (n,).
-
-    Where values are missing, the squared distance over the features that are known of both is scaled up to all
-    features; infinite where there are none.
-    """
-    assert model.records is not None
-    squares = np.square(model.records.as_they_came - model.units(x))
-    if not has_gaps(squares):
-        return np.asarray(np.sqrt(squares.sum(axis=1)))
-    known = np.count_nonzero(~np.isnan(squares), axis=1)
-    total = np.where(known > 0, np.nansum(squares, axis=1), np.inf)
-    return np.asarray(np.sqrt(total * (squares.shape[1] / np.maximum(known, 1))))
-
-
-def nearest_in_words(neighbours: Sequence[Neighbour], unit: str, other: Neighbour | None = None) -> str:
-    """Return a sentence on the nearest training records, and on that of another label; none if none are known."""
-    near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
-    if not near:
-        return ""
-    of_other = ""
-    if other is not None and other.row not in [n.row for n in neighbours[:3]]:
-        of_other = f", the nearest of another label is row {other.row} ({other.label})"
-    return f"The nearest training records are {listed(near)}{of_other}."
 
 
 class MissingNote(NamedTuple):
@@ -175,48 +121,81 @@ class MissingNote(NamedTuple):
         yield f"With {them} a trust of {percent(self.expected_trust)} could be expected{alone}."
 
 
-def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vocabulary) -> MissingNote | None:
-    """Return the missing values of a point in original units, and their effect on the trust; None if there are none."""
-    words = tuple(word for word in vocabulary.words if has_gaps(x[word.at]))
-    if not words:
-        return None
-    note = MissingNote(tuple(word.name for word in words), len(vocabulary.words), trust)
-    if model.records is None or len(words) == len(vocabulary.words):
-        return note
-    tried = _possible_values(model, x, words)
-    if not len(tried):
-        return note
-    with_all = _expected_trust(model, x, tried, words)
+def missing_notes(
+    model: FittedModel, X: FloatArray, trust: FloatArray, vocabulary: Vocabulary
+) -> list[MissingNote | None]:
+    """Return the missing values of points in original units, and their effect on the trust; None without any.
+
+    `trust`, shape (n,), is that in their labels.
+    """
+    gaps, words = np.isnan(X), vocabulary.words
+    missing = {
+        i: tuple(word for word in words if gaps[i, word.at].any()) for i in np.flatnonzero(gaps.any(axis=1)).tolist()
+    }
+    notes: list[MissingNote | None] = [None] * len(X)
+    for i, absent in missing.items():
+        notes[i] = MissingNote(tuple(word.name for word in absent), len(words), float(trust[i]))
+    partly = {i: absent for i, absent in missing.items() if len(absent) < len(words)}
+    if model.records is not None and partly:
+        for i, (with_all, worth) in _expected_trusts(model, X, partly).items():
+            notes[i] = _with_worth(notes[i], missing[i], with_all, worth)  # type: ignore[arg-type]
+    return notes
+
+
+def _with_worth(note: MissingNote, words: tuple[Word, ...], with_all: float, worth: list[float]) -> MissingNote:
     note = note._replace(expected_trust=with_all)
-    if len(words) > 10:
+    if not worth:
         return note
-    worth = [_expected_trust(model, x, tried, (word,)) for word in words]
     best = int(np.argmax(worth))
-    if worth[best] < trust + _WORTH_SAYING:
+    if worth[best] < note.trust + _WORTH_SAYING:
         return note
     # The expected trust with all values is no less than with one of them.
     return note._replace(expected_trust=max(with_all, worth[best]), most_worth=words[best].name, worth=worth[best])
 
 
-def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...]) -> FloatArray:
+def _expected_trusts(
+    model: FittedModel, X: FloatArray, missing: dict[int, tuple[Word, ...]]
+) -> dict[int, tuple[float, list[float]]]:
+    """Return the mean trust over imputed values of all missing columns, and of each alone, unless these are many.
+
+    `missing` has them by row of X; rows for which no training record has all of them are left out.
+    """
+    assert model.records is not None
+    points, blocks, n_blocks = model.records.points, list[FloatArray](), dict[int, int]()
+    mean = points.mean(axis=0)
+    # A small ridge keeps covariances of few records regular.
+    covariance = (points - mean).T @ (points - mean) / len(points) + 1e-6 * np.eye(points.shape[1])
+    for i, words in missing.items():
+        tried = _possible_values(model, X[i], words, mean, covariance)
+        if len(tried):
+            sets = [words, *([(word,) for word in words] if len(words) <= _MOST_ALONE else [])]
+            blocks += [_with_values(X[i], tried, some) for some in sets]
+            n_blocks[i] = len(sets)
+    if not blocks:
+        return {}
+    trusts = np.split(model.decide(np.concatenate(blocks)).trust, np.cumsum([len(block) for block in blocks])[:-1])
+    means = iter([float(trust.mean()) for trust in trusts])
+    return {i: (next(means), [next(means) for _ in range(n - 1)]) for i, n in n_blocks.items()}
+
+
+def _possible_values(
+    model: FittedModel, x: FloatArray, words: tuple[Word, ...], mean: FloatArray, covariance: FloatArray
+) -> FloatArray:
     """Return imputations of a point, shape (n, d), by the nearest training records that have its missing values.
 
     Numbers are the conditional mean given the known ones, plus its residuals in these records. Features that are 0 or 1
-    are those of these records.
+    are those of these records. `mean` and `covariance` are those of the training records.
     """
     assert model.records is not None
     points, z, gaps = model.records.points, model.units(x), np.zeros(len(x), dtype=bool)
     for word in words:
         gaps[word.at] = True  # the indicator of a missing value changes, too
-    order: IntArray = np.argsort(_distances(model, x), kind="stable")
+    order: IntArray = np.argsort(scaled_distances(model.records.as_they_came, z), kind="stable")
     if model.records.gaps is not None:
         order = order[~model.records.gaps[order][:, gaps].any(axis=1)]
     near = points[order[:50]]
     if not len(near):
         return near
-    mean = points.mean(axis=0)
-    # A small ridge keeps covariances of few records regular.
-    covariance = (points - mean).T @ (points - mean) / len(points) + 1e-6 * np.eye(len(z))
     residuals = near - expected(near, np.repeat(gaps[None], len(near), axis=0), mean, covariance).points
     moved = model.original(expected(np.where(gaps, mean, z)[None], gaps[None], mean, covariance).points + residuals)
     original = model.original(near)
@@ -224,12 +203,12 @@ def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...])
     return np.where(is_indicator, np.rint(original), moved)
 
 
-def _expected_trust(model: FittedModel, x: FloatArray, tried: FloatArray, words: tuple[Word, ...]) -> float:
-    """Return the mean trust of a point over imputed values of some columns."""
+def _with_values(x: FloatArray, tried: FloatArray, words: tuple[Word, ...]) -> FloatArray:
+    """Return a point with imputed values of some columns, shape (n, d)."""
     X = np.repeat(x[None], len(tried), axis=0)
     for word in words:
         X[:, word.at] = tried[:, word.at]
-    return float(model.decide(X).trust.mean())
+    return X
 
 
 class PolicyNote(NamedTuple):

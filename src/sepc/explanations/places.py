@@ -1,15 +1,16 @@
 """Position of a point among the ellipsoids, and the features behind it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sepc.common.text import in_words
-from sepc.common.typing import FloatArray
-from sepc.common.validation import has_gaps
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.vocabulary import Value, Vocabulary
-from sepc.geometry.ellipsoid import Ellipsoid, is_held
+from sepc.geometry.ellipsoid import is_held
 from sepc.model.assessment import Assessment
+from sepc.model.decision import deciding_problem
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
@@ -64,62 +65,92 @@ class Place(NamedTuple):
     features: tuple[FeatureShare, ...]
 
 
-def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, vocabulary: Vocabulary) -> Place:
-    """Return the place of a point among the ellipsoids of the rules that decide it, given its assessment.
+def places_of(
+    model: PartitionModel, X: FloatArray, labels: IntArray, a: Assessment, vocabularies: Sequence[Vocabulary]
+) -> list[Place]:
+    """Return the places of points, shape (n, d), among the ellipsoids of the rules that decide them, as assessed.
 
-    It has no regions and no features where there is no ellipsoid, or where values are missing.
+    `labels`, shape (n,), are the numbers of their labels. A place has no regions and no features where there is no
+    ellipsoid, or where values are missing.
     """
-    z = model.units(x)
-    if has_gaps(z):
-        return Place((), ())
-    gauges = rules.stack.gauges(z[None])[0]
-    which = _relevant(rules, gauges, z, a)
-    return Place(
-        tuple(_note(rules, k, gauges[k], z) for k in which),
-        _features(model, rules.stack[which[0]], x, vocabulary) if which else (),
-    )
+    Z, places = np.ascontiguousarray(model.units(X)), [Place((), ())] * len(X)
+    complete, (problems, _) = ~np.isnan(Z).any(axis=1), deciding_problem(labels, len(model.rules))
+    for problem in np.unique(problems[complete]).tolist():
+        rules, rows = model.rules[problem], np.flatnonzero(complete & (problems == problem))
+        if not len(rules.stack):
+            continue
+        among = _Ellipsoids(model, rules, Z[rows], a.rule[rows] == Rule.R3.name, vocabularies[0])
+        for i, row in enumerate(rows.tolist()):
+            which = among.relevant(i, str(a.label[row]))
+            places[row] = Place(
+                tuple(among.note(i, k) for k in which), among.features(which[0], X[row], Z[row], vocabularies[row])
+            )
+    return places
 
 
-def _relevant(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
-    """Return the relevant ellipsoids: those around the point, of its label first, else the nearest of each label."""
-    if a.rule[0] != Rule.R3.name:
-        inside = np.flatnonzero(is_held(gauges)).tolist()
-        return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
-    distances = rules.stack.distances(z)
-    nearest = [np.flatnonzero(rules.sides == side) for side in range(len(rules.labels))]
-    best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
-    return sorted(best, key=lambda k: float(distances[k]))[:2]
+class _Ellipsoids:
+    """The ellipsoids of some rules, and points of shape (n, d); `is_outside` are those outside of all."""
 
+    def __init__(
+        self, model: PartitionModel, rules: Rules, Z: FloatArray, is_outside: BoolArray, vocabulary: Vocabulary
+    ) -> None:
+        self.model, self.rules, self.vocabulary = model, rules, vocabulary
+        self.gauges, self.is_outside = rules.stack.gauges(Z), is_outside
+        # What is inside of an ellipsoid has no distance to it.
+        self.distances = np.zeros_like(self.gauges)
+        for k, E in enumerate(rules.stack.ellipsoids if is_outside.any() else ()):
+            self.distances[is_outside, k] = E.distance(Z[is_outside])
+        self._usual: dict[int, dict[str, tuple[Value, float]]] = {}
 
-def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
-    side = int(rules.sides[k])
-    own = int(rules.counts[k, side])
-    others = int(rules.counts[k].sum()) - own
-    distance = float(rules.stack[k].distance(z[None])[0])
-    return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
+    def relevant(self, i: int, label: str) -> list[int]:
+        """Return the ellipsoids around a point, of its label first, else the nearest of each label."""
+        rules, gauges, distances = self.rules, self.gauges[i], self.distances[i]
+        if not self.is_outside[i]:
+            inside = np.flatnonzero(is_held(gauges)).tolist()
+            return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != label, gauges[k]))
+        nearest = [np.flatnonzero(rules.sides == side) for side in range(len(rules.labels))]
+        best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
+        return sorted(best, key=lambda k: float(distances[k]))[:2]
 
+    def note(self, i: int, k: int) -> RegionNote:
+        """Return the note on an ellipsoid and a point."""
+        rules, side = self.rules, int(self.rules.sides[k])
+        own = int(rules.counts[k, side])
+        others = int(rules.counts[k].sum()) - own
+        gauge, distance = float(self.gauges[i, k]), float(self.distances[i, k])
+        return RegionNote(rules.names[k], rules.labels[side], own, others, gauge, distance)
 
-def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Return the share of each column in the squared gauge of a point inside, or the squared distance outside."""
-    z = model.units(x)
-    nearest = E.project(z[None])[0]
-    if np.array_equal(nearest, z):
-        # The squared gauge is a sum over features; with correlated features some terms may be negative.
-        away = z - E.center
-        terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
-        nearest = E.center
-    else:
-        terms = np.square(z - nearest)
-    shares = terms / (terms.sum() or 1.0)
-    reference, center = model.original(nearest), model.original(E.center)
-    held = None
-    if model.records is not None and any(word.is_level for word in vocabulary.words):
-        held = model.original(model.records.points[is_held(E.gauge(model.records.points))])
-    found = []
-    for word in vocabulary.words:
-        value = vocabulary.own_value(word, x)
-        usual, share = vocabulary.reference(word, center if word.is_level or value is None else reference), None
-        if word.is_level and held is not None and len(held):
-            usual, share = vocabulary.most_usual(word, held)
-        found.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level, share))
-    return tuple(sorted(found, key=lambda f: -f.share))
+    def features(self, k: int, x: FloatArray, z: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
+        """Return the share of each column in the squared gauge of a point inside, or the squared distance outside."""
+        E = self.rules.stack[k]
+        nearest = E.project(z[None])[0]
+        if np.array_equal(nearest, z):
+            # The squared gauge is a sum over features; with correlated features some terms may be negative.
+            away = z - E.center
+            terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
+            nearest = E.center
+        else:
+            terms = np.square(z - nearest)
+        shares = terms / (terms.sum() or 1.0)
+        (reference, center), known = self.model.original(np.array([nearest, E.center])), self._usual_of(k)
+        found = []
+        for word in vocabulary.words:
+            value, share = vocabulary.own_value(word, x), float(shares[word.at].sum())
+            if word.name in known:
+                usual, of_records = known[word.name]
+                found.append(FeatureShare(word.name, value, usual, share, True, of_records))
+            else:
+                usual = vocabulary.reference(word, center if word.is_level or value is None else reference)
+                found.append(FeatureShare(word.name, value, usual, share, word.is_level))
+        return tuple(sorted(found, key=lambda f: -f.share))
+
+    def _usual_of(self, k: int) -> dict[str, tuple[Value, float]]:
+        """Return the most usual levels of the training records in an ellipsoid, and their shares, by column."""
+        if k not in self._usual:
+            levels = [word for word in self.vocabulary.words if word.is_level]
+            self._usual[k] = {}
+            if self.model.records is not None and levels:
+                points = self.model.records.points
+                held = self.model.original(points[is_held(self.rules.stack[k].gauge(points))])
+                self._usual[k] = {w.name: self.vocabulary.most_usual(w, held) for w in levels if len(held)}
+        return self._usual[k]

@@ -20,7 +20,7 @@ from sepc.common.frames import plain
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import has_gaps, known_share
-from sepc.explanations.evidence import Contributions, chain_terms, contributions, log_ratio
+from sepc.explanations.evidence import Contributions, chain_terms, contributions, differences, log_ratio
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.calibration import LinearTerms, log_density
@@ -84,6 +84,38 @@ class RegionShare(NamedTuple):
         return f"{name} ({many(self.records, 'record')}{about})"
 
 
+class _Regions:
+    """Components and labels of a model, as shares of a probability name them."""
+
+    def __init__(self, model: DensityModel) -> None:
+        self.n, self.codes = int(model.class_count.sum()), model.densities.codes
+        self.labels, self.is_calibrated = [plain(label) for label in model.classes], model.is_calibrated
+        named = zip(model.region_names(), model.regions_by_component(), self.codes.tolist(), strict=True)
+        self.known = [
+            (name, self.labels[code], model.densities.size(c, self.n), len(regions))
+            for c, (name, regions, code) in enumerate(named)
+        ]
+
+    def shares(
+        self, k: int, by_regions: FloatArray, by_background: FloatArray, nearby: FloatArray, counts: FloatArray
+    ) -> list[RegionShare]:
+        """Return the shares of the probability of class k at a point, the largest first.
+
+        `by_regions`, shape (n_components,), are those of the components; of the background component, and of the
+        records nearby, there is one number for each class.
+        """
+        found = [
+            RegionShare(name, label, float(by_regions[c]), records, n_regions)
+            for c, (name, label, records, n_regions) in enumerate(self.known)
+            if self.codes[c] == k
+        ]
+        if self.is_calibrated:
+            found.append(RegionShare(BACKGROUND, self.labels[k], float(by_background[k]), self.n))
+        if nearby[k] > 0.0:
+            found.append(RegionShare(NEARBY, self.labels[k], float(nearby[k]), round(counts[k])))
+        return sorted(found, key=lambda s: -s.share)
+
+
 class Reasons(NamedTuple):
     """Shares of the probabilities of a label and of its rival, and what adds up to the log odds between them."""
 
@@ -92,84 +124,81 @@ class Reasons(NamedTuple):
     contributions: Contributions
 
 
-def reasons(model: DensityModel, x: FloatArray, codes: tuple[int, int], vocabulary: Vocabulary) -> Reasons:
-    """Return the reasons for a label at x, shape (d,), against its rival; `codes` are the numbers of both."""
-    densities, z = model.densities, model.units(x)
-    logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
-    calibration, known = model.calibration, known_share(z[None])
-    background = float(calibration.background(log_density(joint))[0])
-    by_regions = calibration.by_regions(joint, known, z[None])[0]
-    shift = np.ones(len(by_regions)) if model.policy is None else model.policy.shift
-    by_all = (1.0 - background) * by_regions + background * calibration.class_share
-    weight, counts = _nearby(model, z)
-    nearby = weight * counts / max(counts.sum(), 1.0)
-    by_all = (1.0 - weight) * by_all + nearby
-    stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
-    n, names, regions = int(model.class_count.sum()), model.region_names(), model.regions_by_component()
-    shares: list[RegionShare] = []
-    for k in codes:
-        name = plain(model.classes[k])
-        parts = stated[k] * (1.0 - weight) * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
-        own = [
-            RegionShare(names[c], name, float(parts[c]), densities.size(c, n), len(regions[c]))
-            for c in np.flatnonzero(densities.codes == k).tolist()
-        ]
-        if model.is_calibrated:
-            by_background = stated[k] * (1.0 - weight) * background * calibration.class_share[k]
-            own.append(RegionShare(BACKGROUND, name, float(by_background), n))
-        if nearby[k] > 0.0:
-            own.append(RegionShare(NEARBY, name, float(stated[k] * nearby[k]), round(counts[k])))
-        shares += sorted(own, key=lambda s: -s.share)
-    return Reasons(tuple(shares), *_contributions(model, z, joint, nearby, weight, codes, vocabulary))
+def reasons(model: DensityModel, X: FloatArray, codes: IntArray, vocabulary: Vocabulary) -> list[Reasons]:
+    """Return the reasons for labels at X, (n, d), against their rivals; `codes`, (n, 2), are the numbers of both."""
+    densities, Z, calibration = model.densities, model.units(X), model.calibration
+    logs, joint, known = densities.by_component(Z), densities.log_joint(Z), known_share(Z)
+    background = calibration.background(log_density(joint))[:, None]
+    by_regions = calibration.by_regions(joint, known, Z)
+    weight, counts = _nearby(model, Z)
+    nearby = weight * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    by_all = (1.0 - weight) * ((1.0 - background) * by_regions + background * calibration.class_share) + nearby
+    shift = np.ones(by_all.shape[1]) if model.policy is None else model.policy.shift
+    # As arrays of single records: sums of products may depend on their number.
+    stated = np.array([shift if (shift == 1.0).all() else shift / float(one @ shift) for one in by_all])
+    of_regions = stated * (1.0 - weight) * (1.0 - background) * by_regions
+    of_components = of_regions[:, densities.codes] * np.exp(logs - joint[:, densities.codes])
+    of_background, nearby_stated = stated * (1.0 - weight) * background * calibration.class_share, stated * nearby
+    regions = _Regions(model)
+    shares = [
+        tuple(share for k in pair for share in regions.shares(k, *of_record))
+        for pair, *of_record in zip(codes.tolist(), of_components, of_background, nearby_stated, counts, strict=True)
+    ]
+    found = _contributions(model, Z, joint, nearby, weight, codes, vocabulary)
+    return [Reasons(of_record, *one) for of_record, one in zip(shares, found, strict=True)]
 
 
-def _nearby(model: DensityModel, z: FloatArray) -> tuple[float, FloatArray]:
-    """Return the weight and the counts of labels, shape (n_classes,), of the place that a point, shape (d,), is at."""
+def _nearby(model: DensityModel, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return weights, (n, 1), and counts of labels, (n, n_classes), of the places that points, (n, d), are at."""
     local = model.calibration.local
     if local is None:
-        return 0.0, np.zeros(len(model.classes))
-    place, weight = local.at(z[None])
-    return float(weight[0]), local.counts[place[0]]
+        return np.zeros((len(Z), 1)), np.zeros((len(Z), len(model.classes)))
+    place, weight = local.at(Z)
+    return weight[:, None], local.counts[place]
 
 
 def _contributions(
     model: DensityModel,
-    z: FloatArray,
+    Z: FloatArray,
     joint: FloatArray,
     nearby: FloatArray,
-    weight: float,
-    codes: tuple[int, int],
+    weight: FloatArray,
+    codes: IntArray,
     vocabulary: Vocabulary,
-) -> tuple[float, Contributions]:
-    """Return the log odds of a label against its rival, and the contributions that add up to them.
+) -> list[tuple[float, Contributions]]:
+    """Return the log odds of labels against their rivals, and the contributions that add up to them.
 
-    `nearby`, shape (n_classes,), are the shares of the labels at a place times its weight.
+    `nearby`, shape (n, n_classes), are the shares of the labels at places times their weights, shape (n, 1).
     """
-    calibration, known, (label, rival) = model.calibration, known_share(z[None]), codes
-    temperature = float(calibration.temperature_at(known)[0, 0])
+    calibration, known = model.calibration, known_share(Z)
+    temperature = np.broadcast_to(calibration.temperature_at(known), (len(Z), 1))
     columns = [np.arange(word.at.start, word.at.stop) for word in vocabulary.words]
     terms = chain_terms(
-        model.densities, z, columns, lambda joint: (joint[..., label] - joint[..., rival]) / temperature
+        model.densities, Z, columns, lambda joint, rows: differences(joint, codes[rows]) / temperature[rows, :, None]
     )
-    log_share = joint[0] / temperature + calibration.correction_at(known)[0]
+    log_share = joint / temperature + calibration.correction_at(known)
     if calibration.linear is not None:
-        log_share = log_share + calibration.linear.log_odds(z[None])[0]
-        linear = calibration.linear.by_feature(z[None], np.array([label]), np.array([rival]))[0]
-        terms += [linear[own].sum() for own in columns]
-    log_share = log_share - np.logaddexp.reduce(log_share)
+        log_share = log_share + calibration.linear.log_odds(Z)
+        linear = calibration.linear.by_feature(Z, codes[:, 0], codes[:, 1])
+        terms += np.column_stack([linear[:, own].sum(axis=1) for own in columns])
+    log_share = log_share - np.logaddexp.reduce(log_share, axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        background = np.log(calibration.background(log_density(joint)))[0] + np.log(calibration.class_share)
-        whole = np.logaddexp(log_share + np.log1p(-np.exp(background).sum()), background)
+        background = np.log(calibration.background(log_density(joint)))[:, None] + np.log(calibration.class_share)
+        whole = np.logaddexp(log_share + np.log1p(-np.exp(background).sum(axis=1, keepdims=True)), background)
         final = np.logaddexp(whole + np.log1p(-weight), np.log(nearby))
-    pair = np.array(codes)
-    return contributions(
-        terms,
-        class_shares=log_ratio(model.class_count[pair]),
-        stated=0.0 if model.policy is None else log_ratio(model.policy.shift[pair]),
-        by_regions=float(log_share[label] - log_share[rival]),
-        without_nearby=float(whole[label] - whole[rival]),
-        by_all=float(final[label] - final[rival]),
-    )
+    by_regions, without_nearby, by_all = (differences(one, codes) for one in (log_share, whole, final))
+    shift = None if model.policy is None else model.policy.shift
+    return [
+        contributions(
+            terms[i],
+            class_shares=log_ratio(model.class_count[pair]),
+            stated=0.0 if shift is None else log_ratio(shift[pair]),
+            by_regions=float(by_regions[i]),
+            without_nearby=float(without_nearby[i]),
+            by_all=float(by_all[i]),
+        )
+        for i, pair in enumerate(codes)
+    ]
 
 
 class Terms(NamedTuple):

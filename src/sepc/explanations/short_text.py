@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.errors import InputError
-from sepc.common.text import in_words, listed, many, percent, shortened
+from sepc.common.text import in_words, listed, many, percent, percents_apart, shortened
 from sepc.explanations.evidence import COUNTS, ColumnEvidence, Evidence
 from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote
 from sepc.explanations.usual_values import rounded
@@ -66,15 +66,15 @@ class Acceptance(NamedTuple):
     min_trust: float | None
 
     @classmethod
-    def of(cls, a: Assessment, promise: Promise | None) -> "Acceptance":
-        """Return the acceptance of the only record of an assessment."""
+    def of(cls, a: Assessment, promise: Promise | None) -> "list[Acceptance]":
+        """Return the acceptance of each record of an assessment."""
         a.promise = promise
         try:
-            limit: float | None = float(a.limits()[0])
+            limits, min_trust = a.limits(), None
         except InputError:  # a promise by groups
-            limit = None
-        refusal = a.refusals(0.0 if limit is None else None)[0]
-        return cls(refusal, None if limit is None or np.isinf(limit) else limit)
+            limits, min_trust = np.full(len(a), np.nan), 0.0
+        known = [limit if np.isfinite(limit) else None for limit in limits.tolist()]
+        return [cls(*pair) for pair in zip(a.refusals(min_trust).tolist(), known, strict=True)]
 
 
 class Told(NamedTuple):
@@ -218,7 +218,8 @@ class Told(NamedTuple):
         if self.policy is not None and self.policy.costs is not None and least == 0.0:
             asked = self.policy.asking is not None
             return f"Accept it: {'to ask a person' if asked else 'another label'} can be expected to cost no less."
-        return f"Accept it: {percent(self.trust)} reaches the limit of {percent(least)}."
+        trust, limit = percents_apart(self.trust, least)
+        return f"Accept it: {trust} reaches the limit of {limit}."
 
     def _look_again(self) -> str:
         if self.beyond is not None:
@@ -271,4 +272,5 @@ class Told(NamedTuple):
                 return "Ask a person: with so few records the model has no region to stand on."
             case "contested" | None:
                 return f"Ask a person{check}."
-        return f"Ask a person{check}: {percent(self.trust)} is below the limit of {percent(least)}."
+        trust, limit = percents_apart(self.trust, least)
+        return f"Ask a person{check}: {trust} is below the limit of {limit}."

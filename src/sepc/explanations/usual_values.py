@@ -67,11 +67,18 @@ class UsualValues:
         if model not in _QUANTILES:
             _QUANTILES[model] = _quantiles(model)
         self.quantiles = _QUANTILES[model]
+        self._known: dict[tuple[int, int, bytes], Usual | None] = {}
+        self._means: dict[tuple[int, int], FloatArray | None] = {}
 
     def of(self, word: Word, code: int, x: FloatArray) -> Usual | None:
         """Return what is usual for a class, by its number, in one column of a record x, shape (d,)."""
-        if word.is_level:
-            return self._of_values(word, code, x)
+        # The same of all records that have the same level, and in a number of all.
+        key = word.at.start, code, x[word.at].tobytes() if word.is_level else b""
+        if key not in self._known:
+            self._known[key] = self._of_values(word, code, x) if word.is_level else self._of_number(word, code)
+        return self._known[key]
+
+    def _of_number(self, word: Word, code: int) -> Usual | None:
         quantiles = self.quantiles[:, code, word.at.start]
         if np.isnan(quantiles).any():
             return None
@@ -105,6 +112,12 @@ class UsualValues:
 
     def mean_of_values(self, word: Word, code: int) -> FloatArray | None:
         """Return the mean of a category's features in a class, in original units; None where it is not known."""
+        key = word.at.start, code
+        if key not in self._means:
+            self._means[key] = self._mean_of_values(word, code)
+        return self._means[key]
+
+    def _mean_of_values(self, word: Word, code: int) -> FloatArray | None:
         model, mean = self.model, np.zeros(len(self.model.features))
         if model.records is not None:
             mean[word.at] = np.nan_to_num(np.nanmean(self._records(word, code), axis=0))

@@ -29,8 +29,11 @@ class Vocabulary:
 
     def value(self, word: Word, x: FloatArray) -> Value:
         """Return the value of one column by the features of a record, shape (d,); None if it is missing."""
-        number = float(x[word.at.start])
-        return None if np.isnan(number) else number
+        return self.values_in(word, x[None])[0]
+
+    def values_in(self, word: Word, X: FloatArray) -> list[Value]:
+        """Return the values of one column by the features of some records, shape (n, d)."""
+        return [None if number != number else number for number in X[:, word.at.start].tolist()]
 
     def reference(self, word: Word, x: FloatArray) -> Value:
         """Return the value of one column at a point of a region, shape (d,), within the values in training."""
@@ -38,7 +41,7 @@ class Vocabulary:
 
     def most_usual(self, word: Word, X: FloatArray) -> tuple[Value, float]:
         """Return the most frequent value of one column in some records, shape (n, d), and its share."""
-        values = [self.value(word, x) for x in X]
+        values = self.values_in(word, X)
         value, count = Counter(values).most_common(1)[0]
         return value, count / len(values)
 
@@ -70,9 +73,11 @@ class Vocabulary:
         """Return the value of one column of the explained record, whose features are `x`."""
         return self.value(word, x)
 
-    def record(self, x: FloatArray) -> dict[str, Value]:
-        """Return a training record by columns."""
-        return {word.name: self.value(word, x) for word in self.words}
+    def records(self, X: FloatArray) -> list[dict[str, Value]]:
+        """Return training records, shape (n, d), by columns."""
+        names = [word.name for word in self.words]
+        columns = [self.values_in(word, X) for word in self.words]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def within_reach(self, X: FloatArray) -> FloatArray:
         """Return the nearest records, shape (n, d), that the explained one could be changed to."""

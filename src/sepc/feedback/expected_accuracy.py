@@ -2,7 +2,8 @@
 
 If the trust is calibrated, the label of a record with the trust t is right with the probability t. Of n records, the
 mean of t is then the expected share of right labels, and the number of wrong ones is a sum of independent events with
-the probabilities 1 - t (Poisson binomial). A drift that the trust does not see makes it too high: compare it with labels.
+the probabilities 1 - t (Poisson binomial). A drift that the trust does not see makes it too high: compare it with
+labels.
 """
 
 from collections import defaultdict

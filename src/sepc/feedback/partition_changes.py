@@ -181,6 +181,7 @@ def refitted(
         warn("under-other-labels")
         new.set_params(class_prior=None, costs=None)
     new.fit(watched.as_it_came(X), y, sample_weight=weights)
+    new._change_limits = watched.classifier.change_limits
     before, after = (clf.predict(watched.as_it_came(records)) for clf in (watched.classifier, new))
     true, flips = y[n:], np.flatnonzero(before != after)
     is_partitioned = isinstance(watched.model, PartitionModel)

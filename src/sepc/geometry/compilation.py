@@ -1,6 +1,7 @@
 """Compilation of the numerical kernels, cached on disk."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -40,3 +41,19 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
     except RuntimeError:  # numba found no place for its cache
         compiled = numba.njit(**options)(function)
     return cast(F, compiled)
+
+
+def is_kept(compiled: Callable[..., Any]) -> bool:
+    """Return whether the machine code of a kernel is kept on disk, once there is any."""
+    return not hasattr(compiled, "stats") or compiled.stats.cache_path is not None
+
+
+def is_on_disk(compiled: Callable[..., Any]) -> bool:
+    """Return whether the machine code of a kernel is on disk, and newer than its source; so without a compiler."""
+    if not hasattr(compiled, "stats"):
+        return True  # NUMBA_DISABLE_JIT
+    if compiled.stats.cache_path is None:
+        return False
+    source = Path(compiled.__code__.co_filename)
+    indexes = Path(compiled.stats.cache_path).glob(f"{source.stem}.{compiled.__name__}-*.nbi")
+    return any(index.stat().st_mtime >= source.stat().st_mtime for index in indexes)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sepc.common.frames import FrameMaker
-from sepc.common.text import plural
+from sepc.common.text import many, plural
 from sepc.common.typing import FloatArray, IntArray, RowNumbers
 from sepc.common.validation import has_gaps, training_set
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -107,9 +107,13 @@ class DataLandscape:
         }
 
     def __repr__(self) -> str:
+        return self.text("see .pairs")
+
+    def text(self, all_pairs: str) -> str:
+        """Return the landscape as lines of text; `all_pairs` says where all pairs of classes are."""
         lines = [self.title, *(f"  {_in_words(pair)}" for pair in self.overlaps[:6])]
         if len(self.overlaps) > 6:
-            lines.append(f"  and {len(self.overlaps) - 6} more pairs of classes: see .pairs")
+            lines.append(f"  and {many(len(self.overlaps) - 6, 'more pair')} of classes: {all_pairs}")
         lines.append("Findings:" if self.findings else "No findings.")
         return "\n".join([*lines, *(f"  {finding}" for finding in self.findings)])
 

@@ -12,6 +12,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.column_scales import ColumnScales, Curves
 from sepc.model.fitted_model import Outline, TrainingRecords
@@ -73,6 +74,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "training_rows": training_rows,
         "about": clf.about_._asdict(),
         **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
+        **({} if clf.change_limits is None else {"change_limits": _packed_limits(clf.change_limits)}),
     }
 
 
@@ -95,6 +97,7 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     if "row_digests" in reader:
         clf._digests = reader.bits("row_digests", (None, 1), 64)[:, 0]
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
+    clf._change_limits = _unpacked_limits(header["change_limits"]) if "change_limits" in header else None
     return clf, summary
 
 
@@ -102,6 +105,17 @@ def _unpacked_about(packed: Header) -> About:
     about = About(**packed)
     require_texts([about.name, about.fitted_on, about.data, *about.tags, *about.tags.values()])
     return about
+
+
+def _packed_limits(limits: ChangeLimits) -> Header:
+    return {"fixed": list(limits.fixed), "ranges": {name: list(ends) for name, ends in limits.ranges.items()}}
+
+
+def _unpacked_limits(packed: Header) -> ChangeLimits:
+    ranges = {name: tuple(ends) for name, ends in packed["ranges"].items()}
+    for ends in ranges.values():
+        require(len(ends) == 2 and all(type(end) in (float, int, str, type(None)) for end in ends), "range of a column")
+    return ChangeLimits(tuple(require_texts(packed["fixed"])), ranges)
 
 
 def _packed_promise(promise: Any) -> Header:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sepc.common.days import today
 from sepc.common.errors import InputError
-from sepc.common.text import many, percent
+from sepc.common.text import at_least, many, percent
 from sepc.common.validation import require_share
 from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
 from sepc.promises.criteria import CostLimit, Criterion, equal_share, shared_risks
@@ -157,9 +157,10 @@ def _error_promise(records: PartRecords, criterion: Criterion, confidence: float
     limits = f"at most {100 * criterion.limit:g} %", f"with a confidence of {100 * confidence:g} %"
     if found is None:
         return replace(one, message=_no_promise_message(n, n_eligible, needed, *limits))
+    which = "labels" if n == n_eligible else "accepted labels"
     message = (
-        f"Of the {'labels' if n == n_eligible else 'accepted labels'} with a trust of at least {found.threshold!r} "
-        f"{limits[0]} are wrong, {limits[1]}; this accepts {percent(found.n_accepted / n)} of the records."
+        f"Of the {which} with a trust of at least {at_least(found.threshold)} {limits[0]} are wrong, {limits[1]}; "
+        f"this accepts {percent(found.n_accepted / n)} of the records."
         f"{_refused_at_any_trust(n, n_eligible)}"
     )
     if has_prior:

@@ -130,6 +130,7 @@ def report(
     min_trust: float | None = None,
     max_records: int | None = None,
     training_rows: bool = True,
+    changes: bool = False,
     rows_from: RowNumbers = 0,
     on_step: OnStep | None = None,
     groups: Any = None,
@@ -152,10 +153,13 @@ def report(
         default the promise that the classifier has signed decides; without one it is 0 with costs, which then decide,
         else 0.95.
     max_records : int, optional
-        Number of verdicts with an explanation: wrong ones and those of little trust first. By default 200, for an
-        ensemble 25, as its explanations take several times as long.
+        Number of verdicts with an explanation: wrong ones and those of little trust first. By default 200; with
+        changes, for an ensemble, 25.
     training_rows : bool, default=True
         Whether training records may be shown, as neighbours and by row number.
+    changes : bool, default=False
+        Whether to look for the smallest change of each of these verdicts to another label, which takes most of the
+        time.
     rows_from : int or ndarray of int, default=0
         Number of the first training row in texts and tables, 0 as in Python; or the number of each, such as its row in
         a file.
@@ -184,7 +188,7 @@ def report(
         min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
     subject.verdicts.accepted(min_trust)  # an invalid one is refused before anything is computed
     if max_records is None:
-        max_records = 25 if isinstance(subject.model, EnsembleModel) else 200
+        max_records = 25 if changes and isinstance(subject.model, EnsembleModel) else 200
     return Report(
         summary(
             subject,
@@ -193,6 +197,7 @@ def report(
             min_trust=float(min_trust),
             max_records=max_records,
             training_rows=training_rows,
+            changes=changes,
             rows_from=rows_from,
             on_step=on_step,
             groups=groups,

@@ -8,10 +8,13 @@ import numpy as np
 
 from sepc.common.typing import IntArray, RowNumbers
 from sepc.explanations.evidence import ColumnEvidence, Evidence
+from sepc.geometry.chunks import chunk_slices
 from sepc.reports.subject import Subject, short
 
 # Columns of a verdict whose contributions are shown one by one.
 _MOST_COLUMNS = 8
+# Records that are explained between two steps of the progress, with changes and without.
+_WITH_CHANGES, _AT_ONCE = 1, 64
 
 OnStep = Callable[[int, int], object]
 
@@ -35,25 +38,31 @@ def choose(subject: Subject, most: int) -> IntArray:
 
 
 def verdicts(
-    subject: Subject, rows: IntArray, training_rows: bool, rows_from: RowNumbers = 0, on_step: OnStep | None = None
+    subject: Subject,
+    rows: IntArray,
+    training_rows: bool,
+    rows_from: RowNumbers = 0,
+    on_step: OnStep | None = None,
+    changes: bool = False,
 ) -> dict[str, Any]:
     """Explain the verdicts on some test records.
 
     ``verdicts``, one for each row; ``neighbours``, the values of the training records that they name, by row number
     (from `rows_from` on), in the order of the columns; none of these unless `training_rows`. `on_step` is called as
-    ``on_step(n_done, n_total)``.
+    ``on_step(n_done, n_total)``. `changes` to another label are looked for if asked.
     """
     found, values = [], {}
-    for done, row in enumerate(rows.tolist(), 1):
-        explanation = subject.clf.explain(subject.record(row))
-        # Before the text is made, which names them, too.
-        explanation = explanation.with_rows_from(rows_from)
-        if not training_rows:
-            explanation = replace(explanation, neighbours=(), nearest_other=None)
-        found.append(_verdict(subject, row, explanation, training_rows))
-        values.update({str(near.row): near.values for near in explanation.neighbours})
-        if on_step is not None:
-            on_step(done, len(rows))
+    for some in chunk_slices(len(rows), _WITH_CHANGES if changes else _AT_ONCE):
+        explained = subject.clf.explain_many(subject.records(rows[some]), changes=changes)
+        for row, explanation in zip(rows[some].tolist(), explained, strict=True):
+            # Before the text is made, which names them, too.
+            explanation = explanation.with_rows_from(rows_from)
+            if not training_rows:
+                explanation = replace(explanation, neighbours=(), nearest_other=None)
+            found.append(_verdict(subject, row, explanation, training_rows))
+            values.update({str(near.row): near.values for near in explanation.neighbours})
+            if on_step is not None:
+                on_step(len(found), len(rows))
     aligned = {row: [short(held.get(name)) for name in subject.columns] for row, held in values.items()}
     return {"verdicts": found, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
 
@@ -72,7 +81,13 @@ def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) 
         "values": subject.values(row),
         "unit": why["unit"],
         "neighbours": [
-            {"row": near["row"], "label": str(near["label"]), "distance": short(near["distance"])}
+            {
+                "row": near["row"],
+                "label": str(near["label"]),
+                "distance": short(near["distance"]),
+                "n": near["n_equal"],
+                "share": short(near["share"]),
+            }
             for near in why["neighbours"]
         ],
         "counterfactual": None if change is None else _change(subject, change),

@@ -167,9 +167,9 @@ class Subject:
             return replace(self, promised=np.full(len(self.truth), PROMISE, dtype=object))
         return replace(self, promised=self.verdicts.refusals(groups=groups))
 
-    def record(self, row: int) -> Any:
-        """Return one test record as a table of one row, of the same type as `X`."""
-        return _safe_indexing(self.X, [row])
+    def records(self, rows: IntArray) -> Any:
+        """Return some test records, of the same type as `X`."""
+        return _safe_indexing(self.X, rows.tolist())
 
     def units(self, record: dict[str, Any]) -> FloatArray:
         """Return a record, given by its columns, in the units of the model, shape (d,)."""

@@ -44,13 +44,14 @@ def summary(
     min_trust: float,
     max_records: int,
     training_rows: bool,
+    changes: bool,
     rows_from: RowNumbers,
     on_step: OnStep | None,
     groups: Any = None,
 ) -> dict[str, Any]:
     """Return the content of a report as plain numbers, texts, lists and dicts, ready for JSON."""
     result, about = results(subject, min_trust), model_card(subject, date)
-    explained = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
+    explained = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step, changes)
     stated = [text for text in [policy_in_words(subject, min_trust)] if text]
     return {
         "format": 1,

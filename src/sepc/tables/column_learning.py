@@ -181,7 +181,7 @@ def _missing(column: Column) -> str:
         stay = "stays missing" if column.n_missing == 1 else "stay missing"
         return f"{n} {stay}{', and a feature says which' if column.flagged else ''}"
     if column.kind == CATEGORY:
-        return f"{n} count as {MISSING if MISSING in column.levels else OTHER}"
+        return f"{n} count{'s' if column.n_missing == 1 else ''} as {MISSING if MISSING in column.levels else OTHER}"
     if not column.varies:
         return f"{n}, and a feature says which; all others are the same"
     median = column.value_of(column.fill)

@@ -140,14 +140,15 @@ class Column:
         """Feature of a missing number."""
         return np.nan if self.keeps_gaps else self.fill
 
-    def read_one(self, raw: Any) -> Value:
-        """Return the value of a single raw cell, seen in the fit or not; None if it is missing."""
+    def read(self, raw: Any) -> list[Value]:
+        """Return the values of raw cells, seen in the fit or not; None where they are missing."""
         cells = read_cells(raw)
         if self.kind == CATEGORY:
             cells = as_category(cells)
-            return None if cells.codes[0] < 0 else str(cells.texts[cells.codes[0]])
-        number = float(as_kind(cells, self.kind, self.name)[0])
-        return None if np.isnan(number) else self.value_of(number - self.origin)
+            texts = [*map(str, cells.texts), None]  # the last one for the code -1
+            return [texts[code] for code in cells.codes.tolist()]
+        numbers = (as_kind(cells, self.kind, self.name) - self.origin).tolist()
+        return [None if number != number else self.value_of(number) for number in numbers]
 
     def _level_numbers(self, cells: Cells) -> IntArray:
         """Return which level each cell has, -1 for one that the fit has not seen."""

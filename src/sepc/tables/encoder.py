@@ -374,7 +374,26 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         >>> [word.name for word in encoder.vocabulary([[50, "red"]]).words]
         ['x0', 'x1']
         """
-        return TableVocabulary(self.columns_, self._read(row).columns)
+        return self.vocabularies(row)[0]
+
+    def vocabularies(self, X: Any) -> list[TableVocabulary]:
+        """Return the vocabularies in which the rows of a table are explained, one for each.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        list of TableVocabulary
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> len(encoder.vocabularies([[50, "red"], [51, "pink"]]))
+        2
+        """
+        return TableVocabulary.of_rows(self.columns_, self._read(X).columns)
 
     @property
     def notes(self) -> list[str]:

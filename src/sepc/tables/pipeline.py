@@ -19,10 +19,11 @@ from sepc.common.sample_weights import checked_weights, copies_by_weight
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import takes_missing_values
-from sepc.estimators.base import as_it_was_on_error, as_one_row
+from sepc.estimators.base import as_it_was_on_error, the_only_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
+from sepc.explanations.constants import MIN_TYPICALITY
 from sepc.explanations.counterfactual import NONE_ORDINARY, Counterfactual
 from sepc.explanations.explanation import Explanation
 from sepc.explanations.region_words import region_words
@@ -386,7 +387,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
     def explain(
-        self, x: Any, *, fixed: Any = (), ranges: Any = None, min_typicality: float = 0.1, max_columns: int = 3
+        self, x: Any, *, fixed: Any = None, ranges: Any = None, min_typicality: float = 0.1, max_columns: int = 3
     ) -> Explanation | EnsembleExplanation:
         """Explain why one record gets its label, and what would have to change, in the columns and values of the table.
 
@@ -394,11 +395,12 @@ class TablePipeline(LinkedToSite, Pipeline):
         ----------
         x : record
             A dict, a row of a pandas frame, a frame of one row, or values in the order of the columns.
-        fixed : str, int, or a sequence of them, default=()
-            Columns that a change to another label must leave alone, by names or by numbers from 0.
+        fixed : str, int, or a sequence of them, optional
+            Columns that a change to another label must leave alone, by names or by numbers from 0. By default those of
+            `limit_changes`; ``()`` is none.
         ranges : dict, optional
             Of columns of numbers or dates to pairs of the lowest and the highest value that a change may give them,
-            None for an open end.
+            None for an open end. By default those of `limit_changes`.
         min_typicality, max_columns
             As for `SEPClassifier.explain`.
 
@@ -417,29 +419,86 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> why.neighbours[0].values, why.counterfactual.label
         ({'age': 61.0, 'smoker': 'yes'}, 'well')
         """
-        row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
-        vocabulary = self._encoder.vocabulary(row)
+        row = the_only_row(pd.DataFrame([x]) if isinstance(x, Mapping) else x)
         limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
-        found = self[-1].explain(self._features(row), vocabulary=vocabulary, **limits)
-        return self._with_gaps(found, row, vocabulary, min_typicality)
+        return self.explain_many(row, changes=True, **limits)[0]
+
+    def explain_many(
+        self, X: Any, *, changes: bool = False, **limits: Any
+    ) -> list[Explanation] | list[EnsembleExplanation]:
+        """Explain the labels of many rows: as `explain` does, several times faster for each.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+        changes, **limits
+            As for `SEPClassifier.explain_many`.
+
+        Returns
+        -------
+        list of Explanation or of EnsembleExplanation
+            One for each row, in its order.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [61, 58, 66, 31, 35, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
+        >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3)
+        >>> [why.label for why in clf.explain_many(table[2:4])]
+        ['ill', 'well']
+        """
+        vocabularies = self._encoder.vocabularies(X)
+        found = self[-1].explain_many(self._features(X), changes=changes, vocabularies=vocabularies, **limits)
+        typicality = self._typicality_of_gaps(X)
+        rows = np.flatnonzero(~np.isnan(typicality)).tolist()
+        gaps = self._encoder.gaps(X) if rows else []
+        least = limits.get("min_typicality", MIN_TYPICALITY)
+        for i in rows:
+            found[i] = self._with_gaps(found[i], float(typicality[i]), gaps[i], vocabularies[i], least)
+        return found  # type: ignore[no-any-return]
+
+    def limit_changes(self, *, fixed: Any = (), ranges: Any = None) -> Self:
+        """Keep limits of changes with the pipeline, as `SEPClassifier.limit_changes` does.
+
+        Parameters
+        ----------
+        fixed, ranges
+            As for `explain`; without either no limits are kept.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [61, 58, 66, 31, 35, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
+        >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3).limit_changes(fixed="age")
+        >>> [change.feature for change in clf.explain({"age": 60, "smoker": "yes"}).counterfactual.changes]
+        ['smoker']
+        """
+        self[-1]._limit_changes(TableVocabulary.of_no_record(self._encoder.columns_), fixed, ranges)
+        return self
 
     def _with_gaps(
-        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary, min_typicality: float
+        self,
+        found: Explanation | EnsembleExplanation,
+        typicality: float,
+        gaps: tuple[str, ...],
+        vocabulary: TableVocabulary,
+        min_typicality: float,
     ) -> Explanation | EnsembleExplanation:
         """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps.
 
         Changes leave empty cells alone: where these are less typical than a changed record must be, there are none.
         """
-        typicality = float(self._typicality_of_gaps(row)[0])
-        if np.isnan(typicality):
-            return found
         both = found.counterfactual, found.actionable_change
         smallest, actionable = (self._ordinary(change, min_typicality) for change in both)
         none_because = NONE_ORDINARY if smallest is None and both[0] is not None else found.no_change_because
         found = replace(found, counterfactual=smallest, actionable_change=actionable, no_change_because=none_because)
         is_strange = typicality < STRANGE and found.beyond is None
         reason = "strange" if is_strange else found.reason
-        columns = self._encoder.gaps(row)[0] if is_strange else ()
+        columns = gaps if is_strange else ()
         typicality = typicality if found.typicality is None else min(found.typicality, typicality)
         acceptance = found.acceptance._replace(refusal="strange") if is_strange else found.acceptance
         found = replace(found, reason=reason, typicality=typicality, acceptance=acceptance)

@@ -1,7 +1,7 @@
 """Explanations in the columns and values of the raw table."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,37 +14,47 @@ from sepc.tables.columns import Column, feature_names, feature_slices
 
 
 class TableVocabulary(Vocabulary):
-    """Vocabulary of the columns and values of a raw table, for one of its records.
+    """Vocabulary of the columns and values of a raw table, for one of its records; `of_rows` makes it.
 
     Parameters
     ----------
     columns : tuple of Column
-    raw : dict of str to column
-        The cells of the record.
     """
 
-    def __init__(self, columns: tuple[Column, ...], raw: dict[str, Any]) -> None:
+    _raw: dict[str, Value]
+    _features: FloatArray
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
         self._columns = {column.name: column for column, _ in feature_slices(columns)}
         self.words = tuple(Word(column.name, at, column.is_level) for column, at in feature_slices(columns))
-        self._raw = {name: column.read_one(raw[name]) for name, column in self._columns.items()}
-        self._features = np.concatenate([column.encode(raw[name])[0] for name, column in self._columns.items()])
         names = [word.name for word in self.words for _ in range(word.at.start, word.at.stop)]
         self._names = [column.name for column in columns]
         self._column_of = dict(zip(feature_names(columns), names, strict=True))
 
     @classmethod
+    def of_rows(cls, columns: tuple[Column, ...], raw: Mapping[str, Any]) -> "list[TableVocabulary]":
+        """Return the vocabularies of the rows of a table, given by its columns."""
+        shared = cls(columns)
+        values = [column.read(raw[name]) for name, column in shared._columns.items()]
+        features = np.concatenate([column.encode(raw[name]) for name, column in shared._columns.items()], axis=1)
+        found = [copy(shared) for _ in features]
+        for one, own, of_one in zip(found, zip(*values, strict=True), features, strict=True):
+            one._raw, one._features = dict(zip(shared._columns, own, strict=True)), of_one
+        return found
+
+    @classmethod
     def of_no_record(cls, columns: tuple[Column, ...]) -> "TableVocabulary":
         """Return the vocabulary of the columns for texts on no record in particular."""
-        return cls(columns, {column.name: np.array([None], dtype=object) for column in columns})
+        return cls.of_rows(columns, {column.name: np.array([None], dtype=object) for column in columns})[0]
 
     @property
     def names(self) -> list[str]:
         """Names of all columns of the table."""
         return self._names
 
-    def value(self, word: Word, x: FloatArray) -> Value:
-        """Return the raw value that features come nearest to."""
-        return self._columns[word.name].decode(x[None, word.at])[0]
+    def values_in(self, word: Word, X: FloatArray) -> list[Value]:
+        """Return the raw values that features come nearest to."""
+        return self._columns[word.name].decode(X[:, word.at])
 
     def reference(self, word: Word, x: FloatArray) -> Value:
         """Return the raw value of a point of a region in one column, within the column's range in training."""
@@ -54,12 +64,6 @@ class TableVocabulary(Vocabulary):
             features[0] = np.clip(features[0], *bounds)
         return column.decode(features[None])[0]
 
-    def most_usual(self, word: Word, X: FloatArray) -> tuple[Value, float]:
-        """Return the value that most of some records have in one column, and the share that has it."""
-        values = self._columns[word.name].decode(X[:, word.at])
-        value, count = Counter(values).most_common(1)[0]
-        return value, count / len(values)
-
     def proposed(self, word: Word, x: FloatArray) -> Value:
         """Return a raw value that has these features, not a level that pools several."""
         return self._columns[word.name].proposed(x[word.at])
@@ -68,9 +72,9 @@ class TableVocabulary(Vocabulary):
         """Return the value of the explained record, even if the encoder has not seen it."""
         return self._raw[word.name]
 
-    def record(self, x: FloatArray) -> dict[str, Value]:
-        """Return the raw record that features come nearest to."""
-        return super().record(self._valid(x[None], known=())[0])
+    def records(self, X: FloatArray) -> list[dict[str, Value]]:
+        """Return the raw records that features come nearest to."""
+        return super().records(self._valid(X, known=()))
 
     def within_reach(self, X: FloatArray) -> FloatArray:
         """Return the nearest records that raw values can give; known values stay known."""

@@ -66,7 +66,7 @@ class TestFiles:
     @pytest.mark.slow
     def test_each_form_has_a_row_for_each_record(self, here):
         for name in ("why.csv", "why.json", "why.jsonl", "why.txt"):
-            assert do(f"explain model.sepc new.csv --row 9 2 4 -o {name}") == 0
+            assert do(f"explain model.sepc new.csv --row 9 2 4 --changes -o {name}") == 0
         table = read("why.csv")
         assert [row["row"] for row in table] == ["2", "4", "9"]
         assert set(table[0]) == {"row", "label", *COLUMNS}
@@ -102,7 +102,7 @@ class TestLines:
     def test_values_are_not_taken_apart_at_the_end_of_a_line(self, monkeypatch, capsys):
         long = "-".join(["long"] * 40)
         monkeypatch.setattr(explain, "read_model", lambda _: None)
-        predictor = SimpleNamespace(explain=lambda *_, **__: SimpleNamespace(text=f"It is {long}, so."))
+        predictor = SimpleNamespace(explain=lambda *_, **__: [SimpleNamespace(text=f"It is {long}, so.")])
         monkeypatch.setattr(model_inputs, "BatchPredictor", lambda *_: predictor)
         assert do("explain model.sepc new.csv --row 1") == 0
         assert long in capsys.readouterr().out

@@ -72,6 +72,42 @@ class TestFit:
 
 
 @pytest.mark.usefixtures("here")
+class TestLimitsOfChanges:
+    @pytest.fixture(autouse=True)
+    def people(self, here):
+        rows = [[str(20 + 7 * i % 50), *row] for i, row in enumerate(records(120))]
+        (here / "people.csv").write_text(as_csv(rows, ("Age", *COLUMNS, "label")))
+        (here / "one.csv").write_text(as_csv([row[:-1] for row in rows[:3]], ("Age", *COLUMNS)))
+
+    def test_columns_that_people_cannot_change_are_noted_with_the_switch(self, capsys):
+        assert do("fit people.csv --target label -o m.sepc") == 0
+        noted = said(capsys.readouterr().err)["unchangeable"]
+        assert (noted.columns, noted.switch) == ("Age", "--fixed Age")
+        assert do("fit people.csv --target label -o m.sepc --fixed Age") == 0
+        assert "unchangeable" not in said(capsys.readouterr().err)
+
+    def test_explain_honours_what_the_model_keeps_unless_it_is_told_otherwise(self, capsys):
+        assert do("fit people.csv --target label -o m.sepc --fixed Age --ranges size 0:12 -q") == 0
+        assert do("inspect m.sepc") == 0
+        kept = said(capsys.readouterr().out)["kept-limits"].limits
+        assert kept == " with Age as it is and size from 0 to 12"
+        for switch, limits in (
+            ("", " with Age as it is and size from 0 to 12"),
+            ("--fixed", " with size from 0 to 12"),
+            ("--fixed colour", " with colour as it is and size from 0 to 12"),
+            ("--ranges Age 20:60", " with Age from 20 to 60"),
+        ):
+            assert do(f"explain m.sepc one.csv --row 1 --json {switch}") == 0
+            assert json.loads(capsys.readouterr().out)["limits"] == limits
+
+    def test_what_cannot_be_is_refused(self, here, capsys):
+        assert do("fit people.csv --target label -o m.sepc --fixed height") == 1
+        assert "'height'" in capsys.readouterr().err
+        assert do("fit people.csv --target label -o m.sepc --ranges colour 1:2") == 1
+        assert not (here / "m.sepc").exists()
+
+
+@pytest.mark.usefixtures("here")
 class TestComparisons:
     @pytest.mark.slow
     def test_two_baselines_stand_beside_the_result(self, capsys):

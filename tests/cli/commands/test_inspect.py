@@ -1,8 +1,10 @@
 """`sepc inspect`: the content of a model."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import do
 from said import said
@@ -10,6 +12,7 @@ from saved_models import fixture_path
 from sklearn.datasets import load_breast_cancer
 
 import sepc
+from sepc.cli.commands.inspect import regions_text
 from sepc.cli.messages import MESSAGES
 
 
@@ -32,6 +35,13 @@ class TestInspect:
         assert shown["class-shares"].shares == "no 90 %, yes 10 %"
         assert [(one.cost, one.given, one.true) for one in shown["cost"].all] == [(1, "yes", "no"), (8, "no", "yes")]
         assert shown["asking-cost"].costs == 0.5
+
+    def test_it_says_why_a_pure_region_has_little_trust(self):
+        frame = pd.DataFrame({"region": ["a#1", "b#1"], "purity": [0.99, 1.0], "trust": [0.97, 0.23]})
+        model = SimpleNamespace(regions=lambda: frame)
+        assert said(regions_text(model))["pure-without-trust"].regions == "b#1"
+        frame["trust"] = [0.97, 0.9]
+        assert "pure-without-trust" not in said(regions_text(model))
 
     @pytest.mark.slow
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):

@@ -29,3 +29,13 @@ class TestLandscape:
         for code, column in (("label-leak", "copy"), ("id-as-feature", "id")):
             titles = [one["title"] for one in found["findings"] if one["code"] == code]
             assert [title in told for title in titles if title.startswith(f"{column} ")] == [True]
+
+    def test_of_many_classes_the_terminal_is_told_of_the_switch_that_shows_all_pairs(self, capsys):
+        rows = [[*row[:-1], f"class {i % 5}"] for i, row in enumerate(records(60))]
+        Path("five.csv").write_text(as_csv(rows))
+        assert do("landscape five.csv --target label") == 0
+        told = capsys.readouterr().out
+        assert "and 4 more pairs of classes: --json shows all" in told
+        assert ".pairs" not in told
+        assert do("landscape five.csv --target label --json") == 0
+        assert len(json.loads(capsys.readouterr().out)["pairs"]) == 10

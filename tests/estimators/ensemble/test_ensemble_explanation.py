@@ -11,10 +11,8 @@ from real_sets import real_set
 from texts import assert_readable, only_with, sentences
 
 from sepc import SEPEnsembleClassifier
-from sepc.estimators.ensemble import ensemble_explanation
 from sepc.estimators.ensemble.ensemble_explanation import Reach, Voice
 from sepc.estimators.ensemble.feature_views import SCORES
-from sepc.explanations.counterfactual import NO_OTHER_LABEL, Changes
 
 
 def split(name):
@@ -34,10 +32,7 @@ def told(request):
     """An ensemble, its training records, and what it says of all test records."""
     X, y, new = split(request.param)
     clf = SEPEnsembleClassifier(n_estimators=8).fit(X, y)
-    with pytest.MonkeyPatch.context() as patch:
-        # The search for a change takes nearly all of the time, and none of these tests looks at it.
-        patch.setattr(ensemble_explanation, "changes_of", lambda *_: Changes(None, None, NO_OTHER_LABEL, None))
-        return clf, X, new, [clf.explain(x) for x in new]
+    return clf, X, new, clf.explain_many(new)
 
 
 def place(region):

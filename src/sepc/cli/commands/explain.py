@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sepc.cli.commands.predict import answer_delimiter
@@ -20,6 +21,8 @@ from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import percent
 
+# Rows that are explained at once, between two steps of the progress.
+_AT_ONCE, _WITH_CHANGES = 64, 4
 # Columns of a table of explanations, after the number of the row and the label.
 COLUMNS = {
     "trust": pa.float64(),
@@ -51,12 +54,7 @@ def run(options: Namespace) -> None:
         require_writable(options.output, options.model, options.data)
     model = with_policy(read_model(options.model), options)
     with open_for_model(options, model) as (source, predictor):
-        limits = {
-            "fixed": options.fixed,
-            "ranges": dict(options.ranges),
-            "min_typicality": options.min_typicality,
-            "max_columns": options.max_columns,
-        }
+        limits = change_limits(options)
         if options.output is None:
             _print(options, predictor, source, limits)
         else:
@@ -64,7 +62,9 @@ def run(options: Namespace) -> None:
 
 
 def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits: dict[str, Any]) -> None:
-    explained = [(row, predictor.explain(batch, row - 1, **limits)) for row, batch in rows_of(source, options.row)]
+    # Without details nothing is said of changes.
+    asked = {"changes": True, **limits} if options.details or options.json or limits else {}
+    explained = [pair for some in _explained(options, predictor, source, asked) for pair in some]
     if options.json:
         found = [{"row": row, **why.to_dict()} for row, why in explained]
         show_json(found if len(options.row) > 1 else found[0])
@@ -83,22 +83,44 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
         progress("explain", source.position, source.size) as show_progress,
         _written_explanations(options.output, predictor.label_type, options.details, *separated) as write,
     ):
-        for row, batch in rows_of(source, options.row):
-            write(row, predictor.explain(batch, row - 1, **limits))
-            n_rows += 1
+        asked = {"changes": True, **limits} if options.changes or limits else {}
+        for some in _explained(options, predictor, source, asked):
+            write(some)
+            n_rows += len(some)
             show_progress(n_rows)
     say("rows-explained", n=n_rows, path=options.output)
     if options.json:
         show_json({"output": options.output, "rows": n_rows})
 
 
-def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield some rows of a table, all if none are named, in its order and each with its number, from 1."""
-    wanted, seen = set(rows), 0
+def change_limits(options: Namespace) -> dict[str, Any]:
+    """Return the limits of changes that the options give."""
+    ranges = None if options.ranges is None else dict(options.ranges)
+    given = {"fixed": options.fixed, "ranges": ranges}
+    given |= {name: getattr(options, name, None) for name in ("min_typicality", "max_columns")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _explained(
+    options: Namespace, predictor: BatchPredictor, source: Source, asked: dict[str, Any]
+) -> Iterator[list[tuple[int, Any]]]:
+    """Yield the numbers of rows, from 1, and their explanations, some at a time."""
+    for first, batch in rows_of(source, options.row, _WITH_CHANGES if asked else _AT_ONCE):
+        yield list(enumerate(predictor.explain(batch, first - 1, **asked), first))
+
+
+def rows_of(source: Source, rows: list[int], at_once: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield some rows of a table, all if none are named, in its order.
+
+    They come in runs of at most `at_once` rows, each with the number of the first one, from 1.
+    """
+    wanted, seen = np.unique(rows), 0
     for batch in source.batches:
-        for row in range(seen + 1, seen + 1 + batch.num_rows):
-            if not rows or row in wanted:
-                yield row, batch.slice(row - seen - 1, 1)
+        asked = wanted - 1 - seen if rows else np.arange(batch.num_rows)
+        asked = asked[(asked >= 0) & (asked < batch.num_rows)]
+        for run in np.split(asked, np.flatnonzero(np.diff(asked) > 1) + 1):
+            for some in np.split(run, range(at_once, len(run), at_once)) if len(run) else ():
+                yield seen + 1 + int(some[0]), batch.slice(int(some[0]), len(some))
         seen += batch.num_rows
         if rows and max(wanted) <= seen:
             return
@@ -120,21 +142,22 @@ def _form_of(path: str) -> str:
 @contextmanager
 def _written_explanations(
     path: str, label_type: pa.DataType, has_details: bool, delimiter: str, decimal: str = "."
-) -> Iterator[Callable[[int, Any], None]]:
-    """Yield a function of a row's number, from 1, and its explanation, which writes both in the form of the suffix."""
+) -> Iterator[Callable[[list[tuple[int, Any]]], None]]:
+    """Yield a function of rows' numbers, from 1, and explanations, which writes them in the form of the suffix."""
     form = _form_of(path)
     if form == "table":
         schema = pa.schema([("row", pa.int64()), ("label", label_type), *COLUMNS.items()])
         with written_table(path, schema, delimiter, decimal) as write_batch:
-            yield lambda row, why: write_batch(pa.RecordBatch.from_pylist([_as_row(row, why)], schema=schema))
+            yield lambda some: write_batch(pa.RecordBatch.from_pylist([_as_row(*one) for one in some], schema=schema))
         return
     with written_whole(path) as file:
         n_written = 0
 
-        def write(row: int, why: Any) -> None:
+        def write(some: list[tuple[int, Any]]) -> None:
             nonlocal n_written
-            file.write(_as_text(form, row, why, n_written == 0, has_details).encode())
-            n_written += 1
+            for row, why in some:
+                file.write(_as_text(form, row, why, n_written == 0, has_details).encode())
+                n_written += 1
 
         yield write
         if form == "json":

@@ -1,11 +1,13 @@
 """``sepc fit``: a model of labelled data."""
 
+import shlex
 from argparse import Namespace
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from sepc.cli.commands.explain import change_limits
 from sepc.cli.commands.inspect import summarize, summary_text
 from sepc.cli.commands.promise import (
     PARTS,
@@ -16,6 +18,7 @@ from sepc.cli.commands.promise import (
     note_other_meaning,
     promise_text,
 )
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import (
     UsageError,
     aligned,
@@ -31,14 +34,16 @@ from sepc.cli.console import (
 from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import state_origin
+from sepc.cli.model_inputs import columns_of, state_origin
+from sepc.cli.unchangeable import unchangeable
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
-from sepc.common.text import many
+from sepc.common.text import listed, many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.landscapes.column_findings import trap_findings
 from sepc.landscapes.findings import Finding
 from sepc.landscapes.known_values import KnownValues
@@ -67,9 +72,13 @@ def run(options: Namespace) -> None:
         share = 0.3 if options.calibration is None else options.calibration
         train, cal = split_for_promise(train, share, options.random_state + 1)
         test = test if has_test else train
+    limits = change_limits(options)
+    ChangeLimits.of(train.table.column_names, **limits)  # what cannot be is refused before the fit
+    say_if_compiling()
     path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     state_origin(model, name=options.name, tags=dict(options.tag))
+    model.limit_changes(**limits)
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
     traps = _traps(model, train)
@@ -93,6 +102,7 @@ def run(options: Namespace) -> None:
         return
     for sentence in (*model["columns"].notes, *traps):
         note_text(str(sentence))
+    _note_unchangeable(model, options)
     if path is not None:
         show(_path_text(path))
     show(summary_text(model, int(model["classifier"].class_count_.sum())))
@@ -239,6 +249,13 @@ def split_for_promise(data: LabelledTable, share: float, seed: int) -> tuple[Lab
     if not rows.any() or len(set(data.labels[~rows].tolist())) < 2:
         raise InputError("calibration-too-few-rows", name=data.name, percent=100 * share)
     return data.rows(~rows), data.rows(rows)
+
+
+def _note_unchangeable(model: TablePipeline, options: Namespace) -> None:
+    """Note columns that people cannot change, unless it was said which ones are fixed."""
+    found = unchangeable(columns_of(model))
+    if found and options.fixed is None:
+        note("unchangeable", columns=listed(found), switch=shlex.join(["--fixed", *found]))
 
 
 def _note_unknown_labels(test: LabelledTable, classes: list[Any]) -> None:

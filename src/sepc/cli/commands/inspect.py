@@ -11,7 +11,7 @@ from sepc.cli.console import aligned, counted, on_one_line, show, show_json
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
-from sepc.common.text import percent
+from sepc.common.text import percent, shortened
 from sepc.model.calibration import Calibration
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.persist import load, rules_dict
@@ -20,6 +20,8 @@ from sepc.tables import TablePipeline
 # Parameters that change no prediction, or that the notes describe.
 _NOT_SHOWN = ("n_jobs", "verbose", "class_prior", "costs")
 _REGIONS_SHOWN = 20
+# A trust this far below the purity of a region is explained.
+_FAR_BELOW = 0.4
 
 
 def run(options: Namespace) -> None:
@@ -50,8 +52,14 @@ def summarize(model: Any) -> dict[str, Any]:
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
         "calibration": _calibration_dict(clf),
-        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf)],
+        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf), *_limit_notes(clf)],
     }
+
+
+def _limit_notes(clf: Any) -> Iterator[str]:
+    """Yield a sentence on the limits of changes that are kept."""
+    if clf.change_limits is not None:
+        yield printed("kept-limits", limits=clf.change_limits.in_words())
 
 
 def _policy_notes(clf: Any) -> Iterator[str]:
@@ -161,4 +169,10 @@ def regions_text(model: Any) -> str:
     rows = frame[names].to_dict("records")
     n_more = len(rows) - _REGIONS_SHOWN
     more = [printed("more-regions", n=n_more)] if n_more > 0 else []
-    return "\n".join([aligned(rows[:_REGIONS_SHOWN]), *more])
+    return "\n".join([aligned(rows[:_REGIONS_SHOWN]), *more, *_pure_without_trust(rows[:_REGIONS_SHOWN])])
+
+
+def _pure_without_trust(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a text on regions that are pure, and yet have a trust that is far lower; none where there are none."""
+    apart = [row["region"] for row in rows if row.get("purity", 0.0) - row.get("trust", 1.0) >= _FAR_BELOW]
+    return [printed("pure-without-trust", regions=shortened(apart, 5))] if apart else []

@@ -2,8 +2,10 @@
 
 from argparse import Namespace
 
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
+from sepc.cli.messages import printed
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
 from sepc.tables.columns import date_columns, features_by_column
@@ -13,6 +15,7 @@ def run(options: Namespace) -> None:
     """Print the landscape of the encoded columns."""
     data = read_labelled_table(options)
     require_labels(data, options.target)
+    say_if_compiling()
     encoder = TableEncoder(keep_gaps=True).fit(data.table)
     features = encoder.transform(data.table)
     names = features.columns.tolist()
@@ -28,4 +31,4 @@ def run(options: Namespace) -> None:
         return
     for text in encoder.notes:
         note_text(text)
-    show(repr(found))
+    show(found.text(printed("all-pairs")))

@@ -6,6 +6,7 @@ from typing import Any
 
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
 from sepc.cli.commands.promise import note_unkept
+from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.messages import printed
@@ -33,6 +34,7 @@ def run(options: Namespace) -> None:
             title=options.title or _title(options),
             max_records=options.max_records,
             training_rows=not options.no_training_rows,
+            changes=options.changes,
             rows_from=training_row_numbers(model),
             on_step=on_step,
             groups=test.groups,
@@ -61,6 +63,7 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     data = read_labelled_table(options)
     require_labels(data, options.target)
     train, test = _split(options, data)
+    say_if_compiling()
     if options.n_imp == "auto":
         best = set_n_imp(classifier, train, options.random_state).best
         say("n-imp-chosen", best=best)

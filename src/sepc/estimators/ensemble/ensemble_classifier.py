@@ -1,5 +1,6 @@
 """SEPEnsembleClassifier: many partitions, weighed by their out-of-fold predictions."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,13 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.frames import FrameMaker
 from sepc.common.validation import training_set
-from sepc.estimators.base import TrustClassifier, as_it_was_on_error
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error, limits_if_asked, the_only_row
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation, explain_ensemble
 from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, fit_ensemble
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
-from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.vocabulary import Vocabulary
 
 
@@ -144,7 +144,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         self,
         x: Any,
         *,
-        fixed: Any = (),
+        fixed: Any = None,
         ranges: Any = None,
         min_typicality: float = 0.1,
         max_columns: int = 3,
@@ -170,10 +170,34 @@ class SEPEnsembleClassifier(TrustClassifier):
         >>> print(clf.explain([1.0]).text[:29])
         Predicted low with a trust of
         """
-        point = self._one_point(x)
-        names = self.model_.features if vocabulary is None else vocabulary.names
-        limits = ChangeLimits.of(names, fixed, ranges, min_typicality, max_columns)
-        return explain_ensemble(self.model_, point, vocabulary, limits, self.promise)
+        limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
+        vocabularies = None if vocabulary is None else [vocabulary]
+        return self.explain_many(the_only_row(x), changes=True, vocabularies=vocabularies, **limits)[0]
+
+    def explain_many(
+        self, X: Any, *, changes: bool = False, vocabularies: Sequence[Vocabulary] | None = None, **limits: Any
+    ) -> list[EnsembleExplanation]:
+        """Explain the labels of many points: as `explain` does, several times faster for each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        changes, vocabularies, **limits
+            As for `SEPClassifier.explain_many`.
+
+        Returns
+        -------
+        list of EnsembleExplanation
+            One for each point, in its order.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> clf = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4)
+        >>> [why.label for why in clf.explain_many([[1.0], [8.5]])]
+        ['low', 'high']
+        """
+        return self._explained(explain_ensemble, X, vocabularies, limits_if_asked(changes, limits))
 
     def regions(self) -> Any:
         """Return one row per component of all members: a region, or several that are merged.

@@ -1,32 +1,24 @@
 """Explanations of an ensemble's labels: members and regions that are evidence for them, and against."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import in_words, listed, plural
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.members import LOWEST, Citation
 from sepc.estimators.ensemble.members import Evidence as MemberEvidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, changes_of
-from sepc.explanations.evidence import Evidence, chain_terms, contributions, evidence_of, log_ratio
+from sepc.explanations.evidence import Evidence, chain_terms, contributions, differences, evidences_of, log_ratio
 from sepc.explanations.explanation import TextExplanation, known_or_none
-from sepc.explanations.notes import (
-    BeyondNote,
-    MissingNote,
-    Neighbour,
-    PolicyNote,
-    beyond_note,
-    missing_note,
-    nearest_in_words,
-    nearest_records,
-    policy_note,
-)
+from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_of_others, nearest_records
+from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote, beyond_note, missing_notes, policy_note
 from sepc.explanations.short_text import Acceptance, Told
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 from sepc.model.acceptance import Promise
@@ -267,147 +259,200 @@ class EnsembleExplanation(TextExplanation):
 
 def explain_ensemble(
     model: EnsembleModel,
-    x: FloatArray,
-    vocabulary: Vocabulary | None = None,
+    X: FloatArray,
+    vocabularies: Sequence[Vocabulary] | None = None,
     limits: ChangeLimits | None = None,
     promise: Promise | None = None,
-) -> EnsembleExplanation:
-    """Explain the label of one point, shape (d,), in the original units."""
-    vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
-    X = x[None]
-    evidence = model.evidence(X)
+) -> list[EnsembleExplanation]:
+    """Explain the labels of points, shape (n, d), in the original units; parameters as for a single partition."""
+    vocabularies = vocabularies or [Vocabulary(model.features)] * len(X)
+    if not len(X):
+        return []
+    vocabulary, evidence = vocabularies[0], model.evidence(X)
     a = model.assess_by(evidence, X, FrameMaker())
-    label, other = int(evidence.decision.label[0]), int(evidence.other[0])
-    predictions, added = evidence.predictions[:, 0], evidence.added[:, 0]
-    cited = _citations(model, X, evidence)
-    own = model.classes[predictions.argmax(axis=1)]
+    labels, others, proba = evidence.decision.label, evidence.other, evidence.decision.proba
+    codes = np.column_stack([labels, others])
     shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
-    leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
-    changes = changes_of(model.for_search, x, label, vocabulary, limits)
-    leaning, stated = float(leanings[label] - leanings[other]), log_ratio(shift[[label, other]])
-    by_all = log_ratio(proba[[label, other]])
-    log_odds, found = contributions(
-        _terms(model, X, label, other, vocabulary),
-        class_shares=log_ratio(model.class_count[[label, other]]),
-        stated=stated,
-        by_regions=leaning - stated + float(added.sum()),
-        without_nearby=log_ratio(_without_nearby(model, X, proba / shift)[[label, other]]),
-        by_all=by_all - stated,
-    )
-    return EnsembleExplanation(
-        label=plain(a.label[0]),
-        runner_up=plain(model.classes[other]),
-        trust=float(a.trust[0]),
-        odds=float(a.odds[0]),
-        reason=str(a.reason[0]),
-        region=str(a.region[0]),
-        agreement=float(a.agreement[0]),
-        typicality=known_or_none(a.typicality[0]),
-        stability=known_or_none(a.stability[0]),
-        strangest_to=_strangest_to(model, X, vocabulary) if a.reason[0] == "strange" else (),
-        leaning=leaning,
-        background=by_all - leaning - float(added.sum()),
-        evidence=evidence_of(model.for_search, x, (label, other), proba, log_odds, found, vocabulary),
-        acceptance=Acceptance.of(a, promise),
-        voices=tuple(
-            Voice(
-                member=m + 1,
-                features=vocabulary.named([model.features[j] for j in model.members[m].plan.features]),
-                evidence=float(added[m]),
-                weight=float(model.stack.weights[m]),
-                label=plain(own[m]),
-                region=str(cited[m].regions[0]),
-                n_label=int(cited[m].claimed[0, label]),
-                n_others=int(cited[m].claimed[0].sum() - cited[m].claimed[0, label]),
-                reach=_reach(model, cited[m], x, vocabulary),
-                n_regions=model.n_regions(cited[m]),
+    leanings = model.stack.leaning + np.log(shift)
+    leaning = leanings[labels] - leanings[others]
+    terms, without_nearby = _terms(model, X, codes, vocabulary), _without_nearby(model, X, proba / shift)
+    log_odds, found, background = np.empty(len(X)), [], np.empty(len(X))
+    for i, pair in enumerate(codes):
+        stated, by_all, by_members = (
+            log_ratio(shift[pair]),
+            log_ratio(proba[i, pair]),
+            float(evidence.added[:, i].sum()),
+        )
+        background[i] = by_all - leaning[i] - by_members
+        log_odds[i], added_up = contributions(
+            terms[i],
+            class_shares=log_ratio(model.class_count[pair]),
+            stated=stated,
+            by_regions=float(leaning[i]) - stated + by_members,
+            without_nearby=log_ratio(without_nearby[i, pair]),
+            by_all=by_all - stated,
+        )
+        found.append(added_up)
+    for_search = model.for_search
+    by_column = evidences_of(for_search, X, codes, proba, log_odds, found, vocabularies)
+    near, acceptance = nearest_records(model, X, vocabulary), Acceptance.of(a, promise)
+    nearest_others = nearest_of_others(model, X, labels, vocabulary)
+    voices, strangest_to = _voices(model, X, evidence, vocabularies), _strangest_to(model, X, a.reason, vocabulary)
+    missing = missing_notes(for_search, X, a.trust, vocabulary)
+    in_words = "" if limits is None else limits.in_words()
+    explanations = []
+    for i, label in enumerate(a.label):
+        changes = changes_of(for_search, X[i], int(labels[i]), vocabularies[i], limits)
+        explanations.append(
+            EnsembleExplanation(
+                label=plain(label),
+                runner_up=plain(model.classes[others[i]]),
+                trust=float(a.trust[i]),
+                odds=float(a.odds[i]),
+                reason=str(a.reason[i]),
+                region=str(a.region[i]),
+                agreement=float(a.agreement[i]),
+                typicality=known_or_none(a.typicality[i]),
+                stability=known_or_none(a.stability[i]),
+                strangest_to=strangest_to.get(i, ()),
+                leaning=float(leaning[i]),
+                background=float(background[i]),
+                evidence=by_column[i],
+                acceptance=acceptance[i],
+                voices=voices[i],
+                neighbours=near[i],
+                counterfactual=changes.smallest,
+                actionable_change=changes.actionable,
+                no_change_because=changes.none_because,
+                nearest_other=nearest_others[i],
+                unit=model.unit,
+                limits=in_words,
+                policy=policy_note(model, proba[i]),
+                missing=missing[i],
+                beyond=beyond_note(model, X[i], vocabularies[i]),
             )
-            for m in np.argsort(-added, kind="stable").tolist()
-        ),
-        neighbours=nearest_records(model, x, vocabulary),
-        counterfactual=changes.smallest,
-        actionable_change=changes.actionable,
-        no_change_because=changes.none_because,
-        nearest_other=changes.nearest_other,
-        unit=model.unit,
-        limits=limits.in_words(),
-        policy=policy_note(model, proba),
-        missing=missing_note(model.for_search, x, float(a.trust[0]), vocabulary),
-        beyond=beyond_note(model, x, vocabulary),
-    )
+        )
+    return explanations
 
 
-def _terms(model: EnsembleModel, X: FloatArray, label: int, other: int, vocabulary: Vocabulary) -> FloatArray:
-    """Return the contributions of the columns by all members at one point, X of shape (1, d), shape (n_columns,)."""
+def _terms(model: EnsembleModel, X: FloatArray, codes: IntArray, vocabulary: Vocabulary) -> FloatArray:
+    """Return the contributions of the columns by all members at points, shape (n, n_columns)."""
 
-    def log_odds(joint: FloatArray) -> FloatArray:
+    def log_odds(joint: FloatArray, rows: IntArray) -> FloatArray:
         log_proba = np.maximum(joint - np.logaddexp.reduce(joint, axis=-1, keepdims=True), LOWEST)
-        return np.asarray(log_proba[..., label] - log_proba[..., other])
+        return differences(log_proba, codes[rows])
 
-    total, views = np.zeros(len(vocabulary.words)), model.views(X)
+    total, views = np.zeros((len(X), len(vocabulary.words))), model.views(X)
     for member, weight in zip(model.members, model.stack.weights.tolist(), strict=True):
         seen, points = member.plan.features, member.points(views)
         columns = [np.flatnonzero((seen >= w.at.start) & (seen < w.at.stop)) for w in vocabulary.words]
         for part in member.parts if weight > 0.0 else ():
-            of_part = chain_terms(part.densities, part.sees(points)[0], columns, log_odds, _ORDERS)
+            of_part = chain_terms(part.densities, part.sees(points), columns, log_odds, _ORDERS)
             total += weight / len(member.parts) * of_part
     return total
 
 
 def _without_nearby(model: EnsembleModel, X: FloatArray, proba: FloatArray) -> FloatArray:
-    """Return probabilities, shape (n_classes,) and up to a factor, of one point without the counts of its place."""
+    """Return probabilities, shape (n, n_classes) and up to factors, of points without the counts of their places."""
     local = model.strangeness.calibration.local
     if local is None:
         return proba
     place, weight = local.at(model.units(X))
-    return np.asarray(proba / proba.sum() - weight * local.shares(place)[0])
+    return np.asarray(proba / proba.sum(axis=1, keepdims=True) - weight[:, None] * local.shares(place))
 
 
-def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return the features that make one point, X of shape (1, d), strange."""
-    strangeness, log_densities = model.strangeness, model.predictions(X).log_density
-    by_member = (log_densities[:, 0] - strangeness.middle) / strangeness.spread
-    beyond = model.views.beyond(X)[0]
-    relations = strangeness.calibration.relations
-    if relations is not None:
-        score = float(strangeness.score(log_densities, beyond.max(keepdims=True))[0])
-        found = relations.strangest(model.units(X)[0], score)
-        if found is not None:
-            order = np.argsort(-found.sizes, kind="stable")
-            off = relations.columns[order[found.sizes[order] >= min(1.0, found.sizes.max())]]
-            return vocabulary.named([model.features[j] for j in off.tolist()])
-    outside = [j for j in np.argsort(-beyond, kind="stable").tolist() if beyond[j] > 0.0]
-    looked_at = model.members[int(by_member.argmin())].plan.features.tolist()
-    return vocabulary.named([model.features[j] for j in dict.fromkeys(outside + looked_at)])
+def _strangest_to(
+    model: EnsembleModel, X: FloatArray, reason: NDArray[Any], vocabulary: Vocabulary
+) -> dict[int, tuple[str, ...]]:
+    """Return the features that make points strange, by the rows of those that are."""
+    rows = np.flatnonzero(reason == "strange")
+    if not len(rows):
+        return {}
+    strangeness, log_densities, Z = model.strangeness, model.predictions(X[rows]).log_density, model.units(X[rows])
+    beyond, relations = model.views.beyond(X[rows]), strangeness.calibration.relations
+    scores, found = strangeness.score(log_densities, beyond.max(axis=1)), {}
+    by_member = (log_densities - strangeness.middle[:, None]) / strangeness.spread[:, None]
+    for i, row in enumerate(rows.tolist()):
+        off = None if relations is None else relations.strangest(Z[i], float(scores[i]))
+        if relations is not None and off is not None:
+            order = np.argsort(-off.sizes, kind="stable")
+            features = relations.columns[order[off.sizes[order] >= min(1.0, off.sizes.max())]].tolist()
+        else:
+            outside = [j for j in np.argsort(-beyond[i], kind="stable").tolist() if beyond[i, j] > 0.0]
+            looked_at = model.members[int(by_member[:, i].argmin())].plan.features.tolist()
+            features = list(dict.fromkeys(outside + looked_at))
+        found[row] = vocabulary.named([model.features[j] for j in features])
+    return found
 
 
-def _citations(model: EnsembleModel, X: FloatArray, evidence: MemberEvidence) -> list[Citation]:
-    """Return each member's citation at one point, X of shape (1, d): of the label or of the other, as it prefers."""
-    label, other, predictions = evidence.decision.label, evidence.other, evidence.predictions[:, 0]
-    speaks_for = predictions[:, label[0]] >= predictions[:, other[0]]
-    code, rival = np.where(speaks_for, label, other), np.where(speaks_for, other, label)
-    # One copy of the point for each member.
-    n = len(model.members)
+def _voices(
+    model: EnsembleModel, X: FloatArray, evidence: MemberEvidence, vocabularies: Sequence[Vocabulary]
+) -> list[tuple[Voice, ...]]:
+    """Return the predictions of all members at points, the largest evidence for the label first."""
+    label, n = evidence.decision.label, len(model.members)
+    own, reaches = evidence.predictions.argmax(axis=2), _Reaches(model, vocabularies[0])
+    named = [vocabularies[0].named([model.features[j] for j in member.plan.features]) for member in model.members]
+    found: dict[tuple[int, int], Voice] = {}
+    for cited in _citations(model, X, evidence):
+        m = cited.member
+        for at, (row, component) in enumerate(zip(cited.rows.tolist(), cited.components.tolist(), strict=True)):
+            i, claimed = row // n, cited.claimed[at]
+            found[i, m] = Voice(
+                member=m + 1,
+                features=named[m],
+                evidence=float(evidence.added[m, i]),
+                weight=float(model.stack.weights[m]),
+                label=plain(model.classes[own[m, i]]),
+                region=str(cited.regions[at]),
+                n_label=int(claimed[label[i]]),
+                n_others=int(claimed.sum() - claimed[label[i]]),
+                reach=reaches.of(m, cited.part, component, X[i], vocabularies[i]),
+                n_regions=model.n_regions(m, cited.part, component),
+            )
+    orders = np.argsort(-evidence.added, axis=0, kind="stable").T.tolist()
+    return [tuple(found[i, m] for m in order) for i, order in enumerate(orders)]
+
+
+def _citations(model: EnsembleModel, X: FloatArray, evidence: MemberEvidence) -> Iterator[Citation]:
+    """Return each member's citations at points: of the label or of the other, as it prefers.
+
+    Each point is there once for each member: a row divided by their number is that of the point.
+    """
+    n, rows = len(model.members), np.arange(len(X))
+    label, other, predictions = evidence.decision.label, evidence.other, evidence.predictions
+    speaks_for = (predictions[:, rows, label] >= predictions[:, rows, other]).T
+    code = np.where(speaks_for, label[:, None], other[:, None]).ravel()
+    rival = np.where(speaks_for, other[:, None], label[:, None]).ravel()
     of_parts = None if evidence.of_parts is None else np.repeat(evidence.of_parts, n, axis=2)
-    return list(model.citations(np.repeat(X, n, axis=0), code, rival, np.arange(n), of_parts))
+    return model.citations(np.repeat(X, n, axis=0), code, rival, np.tile(np.arange(n), len(X)), of_parts)
 
 
-def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Vocabulary) -> tuple[Reach, ...]:
-    """Return the ranges of the region that a member cites, the narrowest feature first."""
-    extent = model.extent(cited.member, cited.part, int(cited.components[0]))
-    if extent is None:
-        return ()
-    words = {word.at.start: word for word in vocabulary.words if not word.is_level}
-    features = model.members[cited.member].plan.features
-    return tuple(
-        Reach(
-            words[j].name,
-            vocabulary.own_value(words[j], x),
-            *(_end(words[j], float(end[i]), len(x), vocabulary) for end in (extent.low, extent.high)),
-        )
-        for i in np.argsort(extent.half_width, kind="stable").tolist()
-        if (j := int(features[i])) in words
-    )
+class _Reaches:
+    """The ranges of the regions that members cite; they are kept."""
+
+    def __init__(self, model: EnsembleModel, vocabulary: Vocabulary) -> None:
+        self.model, self.vocabulary = model, vocabulary
+        self.words = {word.at.start: word for word in vocabulary.words if not word.is_level}
+        self._known: dict[tuple[int, int, int], list[tuple[Word, Value, Value]]] = {}
+
+    def of(self, member: int, part: int, component: int, x: FloatArray, vocabulary: Vocabulary) -> tuple[Reach, ...]:
+        """Return the ranges of a region, the narrowest feature first, with the values of a point."""
+        key = member, part, component
+        if key not in self._known:
+            self._known[key] = list(self._ends(*key))
+        return tuple(Reach(w.name, vocabulary.own_value(w, x), *ends) for w, *ends in self._known[key])
+
+    def _ends(self, member: int, part: int, component: int) -> Iterator[tuple[Word, Value, Value]]:
+        extent = self.model.extent(member, part, component)
+        if extent is None:
+            return
+        features = self.model.members[member].plan.features
+        for i in np.argsort(extent.half_width, kind="stable").tolist():
+            word = self.words.get(int(features[i]))
+            if word is not None:
+                ends = (float(end[i]) for end in (extent.low, extent.high))
+                low, high = (_end(word, end, len(self.model.features), self.vocabulary) for end in ends)
+                yield word, low, high
 
 
 def _end(word: Word, end: float, dim: int, vocabulary: Vocabulary) -> Value:

@@ -284,10 +284,9 @@ class EnsembleModel:
         smallest, largest = self.views.bounds[:, plan.features]
         return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), half_width)
 
-    def n_regions(self, cited: Citation) -> int:
-        """Return the number of regions that are merged into the first component of a citation."""
-        part = self.members[cited.member].parts[cited.part]
-        return int(np.count_nonzero(part.groups == cited.components[0]))
+    def n_regions(self, member: int, part: int, component: int) -> int:
+        """Return the number of regions that are merged into a component, named as in a `Citation`."""
+        return int(np.count_nonzero(self.members[member].parts[part].groups == component))
 
     def rules(self, member: int, part: int) -> list[Rules]:
         """Return the rules of a part of a member; they are kept."""

@@ -337,7 +337,7 @@
         "tr",
         {},
         make("td", { class: "count", "data-value": near.row }, String(near.row)),
-        make("td", { class: "label" }, label(near.label)),
+        make("td", { class: "label" }, label(near.label), near.n > 1 ? ` (${percent(near.share)} of ${count(near.n)} equal ones)` : ""),
         make("td", { class: "number", "data-value": near.distance }, short(near.distance)),
       ),
     );
