@@ -54,8 +54,12 @@ def run(options: Namespace) -> None:
     if options.json:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
         by_promise = [_is_by_promise(model, options) for model in models]
-        terms = {"min_trust": least_trust(options), "by_promise": by_promise}
-        results = {**terms, **found.to_dict(), "groups": [g._asdict() for g in groups]}
+        results = {
+            "min_trust": least_trust(options),
+            "by_promise": by_promise,
+            **found.to_dict(),
+            "groups": [g._asdict() for g in groups],
+        }
         show_json({**files, **results})
         return
     terms = printed("trust-from", min_trust=least_trust(options))

@@ -122,7 +122,9 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
         if error.code != "calibration-rows-learned":
             raise
         # Equal in what the model reads of them: rows that differ elsewhere may have come apart.
-        others = cal.rows(~learned_from(model, model["columns"].transform(cal.table)))
+        learned = learned_from(model, model["columns"].transform(cal.table))
+        assert learned is not None
+        others = cal.rows(~learned)
         note("learned-left-out", n=len(cal.labels) - len(others.labels))
         promise = make_promise(model, others, made_from, by, confidence, **terms)
     model.sign(promise)
