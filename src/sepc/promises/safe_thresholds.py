@@ -65,10 +65,11 @@ from scipy.special import bdtr, rel_entr
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 
-# Ranks where parts of the risk enter the sequence: all records, and 0.7 times the rank before, 8 ranks in all. Fewer
-# ranks with a larger part each accept a little more where most labels can be accepted, and nothing where few can be.
+# Ranks where equal parts of the risk enter the sequence: all records, and 0.7 times the rank before, at most 8 ranks,
+# from 30 on. Fewer ranks accept a little more where most labels can be accepted, and nothing where only few can be.
 _RATIO = 0.7
-_PARTS = 8
+_MOST_PARTS = 8
+_SMALLEST_START = 30
 # Trusts at which levels of costs enter, falling.
 COST_STARTS = np.array([1.0, 0.999, 0.99, 0.97, 0.9, 0.8, 0.65, 0.5, 0.0])
 
@@ -97,7 +98,7 @@ def lowest_safe_threshold(
     parts, found = 0, None
     for j in np.flatnonzero(_tested(is_last, entering)).tolist():
         parts += int(entering[j])
-        level = (1.0 - confidence) * parts / _PARTS
+        level = (1.0 - confidence) * parts / entering.sum()
         if p[j] > level:
             parts = 0
         elif parts and is_last[j]:
@@ -118,9 +119,10 @@ def entering_parts(n: int, max_error: float, risk: float) -> IntArray:
 
     They depend on no record: a part waits until it would pass, with those that wait, if no label were wrong.
     """
-    ranks = np.arange(1, n + 1)
-    came = np.searchsorted(np.ceil(n * _RATIO ** np.arange(_PARTS)[::-1]), ranks, side="right")
-    could_pass = ((1.0 - max_error) ** ranks <= risk * came / _PARTS) | (ranks == n)
+    ranks, starts = np.arange(1, n + 1), np.ceil(n * _RATIO ** np.arange(_MOST_PARTS)[::-1])
+    starts = starts[(starts >= _SMALLEST_START) | (starts == n)]
+    came = np.searchsorted(starts, ranks, side="right")
+    could_pass = ((1.0 - max_error) ** ranks <= risk * came / len(starts)) | (ranks == n)
     return np.diff(np.where(np.maximum.accumulate(could_pass), came, 0), prepend=0)
 
 
