@@ -1,6 +1,7 @@
 """``python -m paper``: the paper's figures and tables, with a verdict on each of its statements.
 
-Run it in the folder that holds this one. ``make paper`` does so with all seeds, and writes the page of the site.
+Run it in the folder that holds this one. ``make paper`` does so with all seeds, and writes the page of the site. With
+names of experiments it runs these alone; the others stay on the page as they are.
 """
 
 import sys

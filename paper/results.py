@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -64,11 +64,31 @@ class Result:
             kept = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        n = experiment.full if full else experiment.quick
         known = isinstance(kept, dict) and (kept.get("version"), kept.get("full")) == (__version__, full)
-        if not known or {name: len(v) for name, v in kept["values"].items()} != dict.fromkeys(experiment.measures(), n):
+        return cls._of_kept(kept["values"], experiment, full) if known else None
+
+    @classmethod
+    def load_all(cls, path: Path, experiments: Mapping[str, Experiment], full: bool) -> "dict[str, Result]":
+        """Return the experiments in a file of `numbers`, but for those of another version, form or measures."""
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        if kept["version"] != __version__:
+            return {}
+        found = {}
+        for name, one in kept["experiments"].items():
+            if name in experiments and (one["form"] == "full") == full:
+                values = {measure: row["values"] for measure, row in one["measures"].items()}
+                found[name] = cls._of_kept(values, experiments[name], full)
+        return {name: result for name, result in found.items() if result is not None}
+
+    @classmethod
+    def _of_kept(cls, values: Mapping[str, list[float | None]], experiment: Experiment, full: bool) -> "Result | None":
+        n = experiment.full if full else experiment.quick
+        if {name: len(column) for name, column in values.items()} != dict.fromkeys(experiment.measures(), n):
             return None
-        return cls(experiment, full, _without_gaps(kept["values"]))
+        return cls(experiment, full, _without_gaps(values))
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -188,5 +208,5 @@ def _with_gaps(values: Values) -> dict[str, list[float | None]]:
     return {name: [v if isfinite(v) else None for v in column] for name, column in values.items()}
 
 
-def _without_gaps(values: dict[str, list[float | None]]) -> dict[str, list[float]]:
+def _without_gaps(values: Mapping[str, list[float | None]]) -> dict[str, list[float]]:
     return {name: [float("nan") if v is None else float(v) for v in column] for name, column in values.items()}

@@ -32,7 +32,8 @@ def reproduce(
     """Run experiments of the paper and write what came out: figures, ``results.json``, ``index.md``, ``index.html``.
 
     Numbers and pages are written whole or not at all, once everything has run. An interrupted run keeps what was
-    finished; the same call goes on from there.
+    finished; the same call goes on from there. Experiments that were not asked for stay on the page as they stand in
+    ``results.json``, if they were run in the same form and have the same measures.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ def reproduce(
     Returns
     -------
     list of Result
+        All that are on the page.
 
     Examples
     --------
@@ -78,6 +80,8 @@ def reproduce(
     for result in results:
         with style():
             save(result.experiment.draw(result.values), folder, result.experiment.name)
+    by_name = Result.load_all(folder / "results.json", EXPERIMENTS, full) | {r.experiment.name: r for r in results}
+    results = [by_name[name] for name in EXPERIMENTS if name in by_name]
     write_json(folder / "results.json", numbers(results))
     write_page(results, folder)
     shutil.rmtree(kept)

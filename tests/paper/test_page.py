@@ -77,3 +77,26 @@ def test_a_page_without_jinja2_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with raises("template-engine-missing", SepcError, needed_for="a page", otherwise=""):
         rendered("md", document([]))
+
+
+def test_numbers_on_the_page_for_readers_are_those_of_the_full_run():
+    text = " ".join((COMMITTED.parent / "understand" / "paper.md").read_text().split())
+    kept = {
+        name: one["measures"]
+        for name, one in json.loads((COMMITTED / "results.json").read_text())["experiments"].items()
+    }
+    places = {
+        "wdbc": "on WDBC",
+        "vertebral": "on the Vertebral Column",
+        "adult": "on Adult",
+        "adult_stratum": "on the stratum of it",
+        "imbalance": "with a minority of 1:10",
+    }
+    for name, place in places.items():
+        assert f"{kept[name]['paper.accepted']['median']:.0%}".replace("%", " %") + f" {place}" in text
+    three = kept["wdbc"]["raw.three"]["values"]
+    assert (
+        f"3 and 3 in {sum(three):.0f} of 80 splits, but in all four splits of a run only in {three.count(4)} of 20"
+        in text
+    )
+    assert min(kept[name]["paper.accepted"]["median"] for name in ("circles", "moons", "iris")) > 0.96

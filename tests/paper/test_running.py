@@ -63,3 +63,29 @@ def test_an_unknown_experiment_is_refused_with_the_names_of_all(tmp_path):
     with raises("paper-unknown-experiment", name="sums"):
         reproduce(["sums"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_experiments_that_were_not_asked_for_stay_on_the_page_in_their_order(tmp_path, monkeypatch):
+    reproduce(["claims"], tmp_path, n_jobs=1)
+    before = json.loads((tmp_path / "results.json").read_text())["experiments"]["claims"]
+    ran = []
+    monkeypatch.setattr(running, "run", lambda one, *rest: ran.append(one.name) or run(one, *rest))
+    results = reproduce(["xor"], tmp_path, n_jobs=1)
+    assert ran == ["xor"]
+    assert [result.experiment.name for result in results] == ["xor", "claims"]
+    kept = json.loads((tmp_path / "results.json").read_text())["experiments"]
+    assert list(kept) == ["xor", "claims"]
+    assert kept["claims"] == before
+    assert "## Claims about the method" in (tmp_path / "index.md").read_text()
+
+
+def test_what_stands_of_another_form_or_with_other_measures_does_not_stay(tmp_path):
+    reproduce(["xor"], tmp_path, n_jobs=1)
+    file = tmp_path / "results.json"
+    assert list(Result.load_all(file, EXPERIMENTS, full=False)) == ["xor"]
+    assert Result.load_all(file, EXPERIMENTS, full=True) == {}
+    assert Result.load_all(tmp_path / "none.json", EXPERIMENTS, full=False) == {}
+    content = json.loads(file.read_text())
+    del content["experiments"]["xor"]["measures"]["plain.n"]
+    file.write_text(json.dumps(content))
+    assert Result.load_all(file, EXPERIMENTS, full=False) == {}
