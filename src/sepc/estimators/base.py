@@ -122,8 +122,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> from sepc import SEPClassifier
         >>> X = [[61.0, 9.0], [58.0, 8.0], [66.0, 9.5], [31.0, 2.0], [35.0, 1.0], [28.0, 1.5]]
         >>> clf = SEPClassifier().fit(X, ["ill"] * 3 + ["well"] * 3).limit_changes(fixed=0)
-        >>> [change.feature for change in clf.explain([60.0, 8.5]).counterfactual.changes]
-        ['x1']
+        >>> clf.explain([60.0, 8.5]).limits
+        ' with x0 as it is'
         """
         from sepc.explanations.vocabulary import Vocabulary
 

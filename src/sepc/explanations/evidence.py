@@ -278,7 +278,7 @@ class _OrderedFactors(NamedTuple):
         order = np.array(orders, dtype=np.int64).reshape(len(orders), -1)
         factors = _cholesky(covariances[:, order[:, :, None], order[:, None]])
         log_scales = _sums(np.log(np.diagonal(factors, axis1=2, axis2=3)).transpose(1, 2, 0), axis=1)
-        return cls(order, np.linalg.inv(factors), log_scales)
+        return cls(order, np.asarray(np.linalg.inv(factors), dtype=np.float64), log_scales)
 
     def squares(self, away: FloatArray) -> FloatArray:
         """Return squared distances in the first 0, 1, ... columns, shape (n_points, n_orders, n + 1, n_components).

@@ -114,7 +114,7 @@ class _DistinctRecords:
 
     @cached_property
     def _root(self) -> FloatArray:
-        return np.linalg.cholesky(self.metric)
+        return np.asarray(np.linalg.cholesky(self.metric), dtype=np.float64)
 
     @cached_property
     def _whitened(self) -> FloatArray:

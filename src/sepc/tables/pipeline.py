@@ -474,8 +474,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> import pandas as pd
         >>> table = pd.DataFrame({"age": [61, 58, 66, 31, 35, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
         >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3).limit_changes(fixed="age")
-        >>> [change.feature for change in clf.explain({"age": 60, "smoker": "yes"}).counterfactual.changes]
-        ['smoker']
+        >>> clf.explain({"age": 60, "smoker": "yes"}).limits
+        ' with age as it is'
         """
         self[-1]._limit_changes(TableVocabulary.of_no_record(self._encoder.columns_), fixed, ranges)
         return self
