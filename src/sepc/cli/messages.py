@@ -48,7 +48,7 @@ MESSAGES = {
     # landscape
     "all-pairs": "--json shows all",
     # inspect
-    "about": "{name}{tags}, fitted on {day}",
+    "about": "{name}, fitted on {day}",
     "unnamed": "model",
     "model": "{kind}({parameters}), {n_features:many feature}, {n_regions:many region}",
     "learned-from": "learned from {n:,} rows: {classes}",

@@ -85,8 +85,8 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     n_features, n_regions = len(summary["features"]), summary["n_regions"]
     rows = sum(summary["classes"].values()) if n_rows is None else n_rows
     about = classifier_of(model).about_
-    tags = "".join(f", {key}={value}" for key, value in about.tags.items())
-    named = [printed("about", name=about.name or printed("unnamed"), tags=tags, day=about.fitted_on)]
+    name = ", ".join([about.name or printed("unnamed"), *(f"{key}={value}" for key, value in about.tags.items())])
+    named = [printed("about", name=name, day=about.fitted_on)]
     return "\n".join(
         [
             *(named if about.fitted_on else []),
