@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.console import UsageError, aligned, note, say, show, show_json, step_progress
-from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.cli.labelled_tables import LabelledTable, dates_of, require_columns
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model, state_origin
 from sepc.cli.writing import require_writable
@@ -24,7 +24,6 @@ from sepc.tables import TablePipeline
 
 # Of the table of expected accuracy; all are in the JSON.
 _ROWS_SHOWN = 40
-_DAYS_OF_RECORDS = 3 * 366
 _OPTION_TEXTS = {
     None: "without saying how they were chosen for a label",
     "all": "with --labels all",
@@ -100,24 +99,9 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
             if status != "known":
                 truth = _truth(some, options) if has_labels else {}
                 monitor.observe(
-                    rows, **truth, seen=status == "seen without labels", dates=_dates(some.table, options.dates)
+                    rows, **truth, seen=status == "seen without labels", dates=dates_of(some.table, options.dates)
                 )
     return monitor
-
-
-def _dates(table: pa.Table, name: str | None) -> Any:
-    """Return the dates of the rows: those of the named column, else of the only one with dates of a few years."""
-    if name is not None:
-        require_columns([name], table.column_names, "the table")
-    columns = table.select([name] if name else table.column_names).to_pandas().select_dtypes(["datetime", "datetimetz"])
-    if name is not None and columns.empty:
-        raise InputError("dates-column-without-dates", name=name)
-    if len(columns.columns) != 1:
-        return None
-    dates = columns.iloc[:, 0].dt.tz_localize(None)
-    # Others, such as dates of birth, are not those of the records.
-    is_recent = name is not None or dates.max() - dates.min() < np.timedelta64(_DAYS_OF_RECORDS, "D")
-    return dates.to_numpy() if is_recent else None
 
 
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
