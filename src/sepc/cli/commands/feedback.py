@@ -24,6 +24,7 @@ from sepc.tables import TablePipeline
 
 # Of the table of expected accuracy; all are in the JSON.
 _ROWS_SHOWN = 40
+_SEEN = "seen without labels"
 _OPTION_TEXTS = {
     None: "without saying how they were chosen for a label",
     "all": "with --labels all",
@@ -84,23 +85,28 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
     if repeated.any():
         _note_repeated(repeated, options.once)
     labelled = data.has_label()
-    for which in (labelled, ~labelled):
-        if which.any():
-            some = data.rows(which)
-            rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
-            has_labels = which is labelled
-            chosen_by = "probability" if options.probability is not None else options.labels
-            status = _status(
+    # All rows first if some have no label: those with one may have been chosen, and differ from the others.
+    parts = [labelled] if labelled.all() else [np.ones_like(labelled), labelled][: 1 + labelled.any()]
+    seen_now = False
+    for which in parts:
+        some = data.rows(which)
+        rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
+        has_labels = which is labelled
+        chosen_by = "probability" if options.probability is not None else options.labels
+        status = (
+            _SEEN
+            if seen_now
+            else _status(
                 monitor.log,
                 np.asarray(features[which], dtype=np.float64),
                 some.labels.tolist() if has_labels else None,
                 chosen_by if has_labels else None,
             )
-            if status != "known":
-                truth = _truth(some, options) if has_labels else {}
-                monitor.observe(
-                    rows, **truth, seen=status == "seen without labels", dates=dates_of(some.table, options.dates)
-                )
+        )
+        if status != "known":
+            truth = _truth(some, options) if has_labels else {}
+            monitor.observe(rows, **truth, seen=status == _SEEN, dates=dates_of(some.table, options.dates))
+            seen_now = True
     return monitor
 
 
@@ -219,7 +225,7 @@ def _status_of_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[
     waiting -= sum((_row_counts(batch.records) for batch in log.batches if batch.seen), Counter())
     if rows <= waiting:
         note("only-labels-new", path=log.path, n=len(labels))
-        return "seen without labels"
+        return _SEEN
     return "new"
 
 
