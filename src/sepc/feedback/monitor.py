@@ -47,7 +47,7 @@ class FeedbackMonitor:
 
     Wrong verdicts are counted for each region. Where they exceed `n_imp`, the paper's sign that a group of records is
     missing from the training set, `repartition` partitions afresh with the observed records. `drift` raises an alarm
-    when the share of records outside every ellipsoid rises.
+    when columns, typicality, trust, class shares or the share of records outside every ellipsoid have changed.
 
     Parameters
     ----------
