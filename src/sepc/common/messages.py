@@ -353,7 +353,7 @@ MESSAGES = {
     "promise-by-groups-needs-by": "the model's promise is by groups that are no column of a table; expected --by.",
     "promise-limits-differ": "the model's promise has different limits by part; expected --max-error or --max-cost, for all.",
     "report-suffix": "{path}: expected a report that ends in {suffixes}.",
-    "row-fields": "{name}: row {row} has {n_fields} field(s); expected {expected}, as in the first line. It reads {text!r}. Correct it; quotes belong around a field that holds the separator, and --skip-rows skips lines above the names.",
+    "row-fields": "{name}: row {row} has {n_fields} field(s); expected {expected}, as in the first line. It reads {text!r}. Correct it; quotes belong around a field that holds the separator, and --skip-rows skips lines above the names, --skip-footer lines at the end.",
     "row-too-long": "{name} has a row of more than {megabytes} MB; expected shorter ones. Look for a quote that is never closed.",
     "rows-without-label": "{name}: column {column!r} has no label in {n_missing} of {n_rows} rows, first in row {row}; expected one in each. Pass --unlabelled drop to leave these rows out; sepc predict can label them.",
     "rows-without-any-label": "{name}: column {column!r} has no label in any of {n_rows} rows; expected one in some. Check --target.",

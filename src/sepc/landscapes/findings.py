@@ -69,8 +69,11 @@ class Finding:
 
 
 def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings by severity, otherwise in their order."""
-    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+    """Return findings by severity, otherwise in their order; of several with the same title the first."""
+    different: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        different.setdefault((finding.code, finding.title), finding)
+    return tuple(sorted(different.values(), key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def feature_findings(
