@@ -316,6 +316,8 @@ def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) ->
     hint = _hint(missing, columns)
     if columns and any(_looks_like_data(columns)):
         hint += " " + message("first-line-is-data")
+    elif len(columns) == 1:
+        hint += " " + message("first-line-is-no-name")
     if len(missing) > 2 and 2 * len(missing) > len(needed):
         hint += " " + message("wrong-file", n=len(missing), n_needed=len(needed))
     raise InputError("file-columns-missing", name=name, columns=shortened(map(repr, missing), 5), hint=hint)

@@ -312,6 +312,7 @@ MESSAGES = {
     "file-no-table": "{path} is {kind}; expected a table. Save it as CSV or .xlsx first.",
     "file-unreadable": "{name} cannot be read: {reason}. Is the file complete?",
     "file-without-rows": "{name} has column names but no rows; expected at least one. Check the export.",
+    "first-line-is-no-name": "Do other lines stand above the names? --skip-rows skips them.",
     "first-line-is-data": "Is its first line data? Expected column names there: put a line of names above it.",
     "first-line-nul": "{name} has NUL characters in its first line; expected text. Name its encoding, for example --encoding utf-16-le.",
     "first-line-unclear": "{name} has an unclear first line: {one} or {other}? Correct the quotes in it.",

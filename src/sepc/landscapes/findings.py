@@ -1,6 +1,6 @@
 """Findings on a data set before anything is fitted to it, each with evidence and a remedy."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 
@@ -57,6 +57,21 @@ class Finding:
     def to_dict(self) -> dict[str, str]:
         """Return the five texts by name."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, texts: Mapping[str, str]) -> "Finding":
+        """Return the finding that `to_dict` described; raise a `TypeError` if it cannot be one.
+
+        Examples
+        --------
+        >>> finding = Finding("constant-feature", "warning", "age is constant", "All have age = 3.", "Drop it.")
+        >>> Finding.from_dict(finding.to_dict()) == finding
+        True
+        """
+        finding = cls(**texts)
+        if finding.severity not in SEVERITIES or not all(isinstance(text, str) for text in texts.values()):
+            raise TypeError(f"{texts} are no five texts of a finding")
+        return finding
 
     def __str__(self) -> str:
         return f"[{self.severity}] {self.code}: {self.title}. {self.evidence} {self.remedy}"

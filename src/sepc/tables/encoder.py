@@ -16,7 +16,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
-from sepc.landscapes.findings import SEVERITIES, Finding
+from sepc.landscapes.findings import Finding
 from sepc.tables.cells import Table, read_table
 from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, finding_on_texts, learn_column, notes_on
 from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
@@ -503,13 +503,9 @@ def _checked_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
 
 def _checked_findings(findings: Any) -> tuple[Finding, ...]:
     try:
-        found = tuple(Finding(**one) for one in findings)
+        return tuple(Finding.from_dict(one) for one in findings)
     except TypeError as error:
         raise InputError("encoder-state") from error
-    texts = [text for finding in found for text in finding.to_dict().values()]
-    if not all(isinstance(text, str) for text in texts) or {finding.severity for finding in found} - {*SEVERITIES}:
-        raise InputError("encoder-state")
-    return found
 
 
 def _require_features(columns: tuple[Column, ...]) -> None:
