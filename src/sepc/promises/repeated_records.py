@@ -46,7 +46,7 @@ def independent_records(clf: Any, X: Any, labels: Sequence[Any], groups: Sequenc
     notes = notes if learned is None and hasattr(last, "has_learned") else []
     if not (n_learned or n_equal):
         return IndependentRecords(everything, " ".join(notes))
-    may_be_copy = ~np.isnan(points[:, _tells_apart(points[rows])]).all(axis=1)
+    may_be_copy = np.asarray(~np.isnan(points[:, _tells_apart(points[rows])]).all(axis=1))
     if learned is not None and (learned & may_be_copy).any():
         found = np.flatnonzero(learned & may_be_copy)
         raise InputError("calibration-records-learned", n=len(found), n_records=len(labels), rows=found)
