@@ -118,7 +118,7 @@ class TestDecimalCommas:
             code, rows = verdicts("none.csv", content)
             assert code == 0
             assert rows == [
-                "income;score;since;label;trust;reason;region;distance;typicality;stability;accepted;refusal"
+                "income;score;since;label;trust;reason;region;distance;typicality;stability;accepted;refusal;beyond"
             ]
         assert "no-rows" in said(capsys.readouterr().err)
         for suffix in ("parquet", "xlsx"):
