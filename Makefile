@@ -106,6 +106,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/fuzz.py
 	$(RUN) bench/landscape.py
 	$(RUN) bench/drift.py --quick
+	$(RUN) bench/watch.py --quick
 	$(RUN) bench/guarantee.py
 	$(RUN) bench/outside.py --splits 2
 	$(RUN) bench/paper_trust.py --repeats 1

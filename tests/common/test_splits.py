@@ -93,7 +93,12 @@ def test_held_out_models_lack_records_in_one_shuffled_order(codes, n_parts):
             for i, row in enumerate(rows):
                 expected[i % n_parts].append(row)
     found = parts_of(
-        SimpleNamespace(records=SimpleNamespace(codes=codes, as_they_came=codes), original=np.asarray), n_parts
+        SimpleNamespace(
+            records=SimpleNamespace(codes=codes, as_they_came=codes),
+            original=np.asarray,
+            class_count=np.bincount(codes),
+        ),
+        n_parts,
     )
     assert [part.tolist() for part in found] == [sorted(part) for part in expected]
 

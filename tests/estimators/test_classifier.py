@@ -274,7 +274,7 @@ class TestEachReading:
         # Of several classes none may be likely: the paper's trust in one is 0 where a pure region speaks for the rest.
         assert ((a.trust >= 0) & (a.trust <= 1)).all()
         assert (a.trust > 0).all() or (trust, n_classes) == ("paper", 3)
-        assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange"}
+        assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange", "beyond"}
         assert clf.score(X, y) > 0.7
 
     @pytest.mark.slow

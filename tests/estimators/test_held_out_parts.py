@@ -98,7 +98,7 @@ class TestAlongRays:
         for direction in (*rng.normal(size=(5, X.shape[1])), *np.eye(X.shape[1])[:3]):
             far = X.mean(axis=0) + 1e7 * X.std(axis=0) * direction
             np.testing.assert_allclose(clf.predict_proba(far[None])[0], share, atol=1e-6)
-            assert clf.assess(far[None]).refusals().tolist() == ["strange"]
+            assert clf.assess(far[None]).refusals().tolist() == ["beyond"]
 
     @every_set
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")

@@ -94,7 +94,7 @@ class TestNewRecords:
             assert 0.35 < np.nanmean(a.typicality) < 0.7
             odd = with_gaps(X[:20], 0.3, seed=2)
             odd[:, 3] = 40.0 * X[:, 3].max()
-            assert (clf.assess(odd).reason == "strange").all()
+            assert (clf.assess(odd).reason == "beyond").all()
 
     def test_frames_lists_and_one_record_at_a_time_agree(self, fitted, cancer):
         asked = with_gaps(cancer[0][1:9], 0.3)
@@ -136,7 +136,7 @@ class TestRules:
             if np.count_nonzero(gaps[row]) == 1:
                 assert (a.rule[row] == "unknown") == self.line_meets_an_ellipsoid(clf, asked[row])
         assert np.isnan(a.distance[some]).all()
-        assert set(a.reason[some]) <= {"outside", "incomplete", "contested", "strange"}
+        assert set(a.reason[some]) <= {"outside", "incomplete", "contested", "strange", "beyond"}
 
     def line_meets_an_ellipsoid(self, clf, record):
         """Return whether some value of the one missing feature brings a record into an ellipsoid.
@@ -224,7 +224,7 @@ class TestExplanations:
         odd = with_gaps(X[1:2], 0.3)[0]
         odd[5] = 100.0
         why = clf.explain(odd)
-        assert why.reason == "strange"
+        assert why.reason == "beyond"
         assert why.strange_features[0].feature == "x5"
         assert why.strange_features[0].value == 100.0
 

@@ -145,7 +145,8 @@ def test_a_person_is_asked_where_that_costs_less_or_the_record_is_strange(clf, c
     dear = a.expected_cost > 0.3
     assert dear.any()
     assert not dear.all()
-    expected = np.where(a.typicality < 0.01, "strange", np.where(dear, "cost", None))
+    strange = np.where(a.is_beyond, "beyond", "strange")
+    expected = np.where(a.typicality < 0.01, strange, np.where(dear, "cost", None))
     assert a.refusals().tolist() == expected.tolist()
     given = clf.predict_or_abstain(X, class_prior=PRIOR, costs=COSTS)
     assert [label is None for label in given] == [why is not None for why in expected]

@@ -118,7 +118,7 @@ def test_a_strange_record_is_changed_to_an_ordinary_one(cancer, fitted):
     X, _ = cancer
     x = X.iloc[1] * np.where(np.arange(X.shape[1]) == 2, 3.0, 1.0)
     why = fitted.explain(x)
-    assert why.reason == "strange"
+    assert why.reason == "beyond"
     assert why.counterfactual.typicality >= 0.1
     # What makes it strange may not change, so no change makes it ordinary.
     held = fitted.explain(x, fixed="mean perimeter")

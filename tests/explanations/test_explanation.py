@@ -59,7 +59,7 @@ class TestExplain:
         y = np.where(np.arange(200) % 2, "ill", "well")
         X.loc[y == "ill", "age"] += 10
         why = SEPClassifier().fit(X, y).explain(pd.Series({"age": 0.0, "weight": 30.0, "height": 0.0}))
-        assert why.reason == "strange"
+        assert why.reason == "beyond"
         assert why.features[0].feature == "weight"
         assert "weight (30; " in why.details
 

@@ -230,16 +230,20 @@ def test_a_strange_record_is_told_with_what_makes_it_strange():
     X.loc[y == "ill", "age"] += 10.0
     clf = SEPClassifier().fit(X, y)
     why = clf.explain(pd.Series({"age": 0.0, "weight": 40.0, "height": 0.0}))
-    assert (why.reason, why.typicality) == ("strange", 0.0)
+    assert (why.reason, why.typicality) == ("beyond", 0.0)
     first = why.strange_features[0]
     assert (first.feature, first.value) == ("weight", 40.0)
     assert first.reference == pytest.approx(0.0, abs=0.5)
     assert 0.9 < first.share <= 1.0
-    assert "weight (40; " in only_with(why, reason="inside")[0]
+    assert "weight (40; " in only_with(why, strange_features=())[0]
     assert why.shares[0].region == BACKGROUND
-    assert (why.doubt, why.advice) == (Doubt.strange, Advice.look_again)
+    assert (why.doubt, why.told.doubt) == (Doubt.beyond, Doubt.beyond)
     assert len(list(why.told.sentences())) == 3
-    assert " 40 " in why.text
+    assert " 40, beyond " in why.text
+    X["height"] = X["weight"] + rng.normal(scale=0.1, size=len(X))
+    why = SEPClassifier().fit(X, y).explain(pd.Series({"age": 0.0, "weight": 2.0, "height": -2.0}))
+    assert (why.reason, why.doubt, why.advice) == ("strange", Doubt.strange, Advice.look_again)
+    assert {f.feature for f in why.strange_features[:2]} == {"weight", "height"}
     ordinary = clf.explain(X.iloc[0])
     assert (ordinary.reason == "strange", ordinary.strange_features) == (False, ())
 
@@ -250,11 +254,11 @@ def test_what_makes_a_raw_record_strange_is_told_in_its_columns():
         warnings.simplefilter("ignore", SepcWarning)
         clf = make_table_pipeline(SEPClassifier()).fit(table, labels)
         why = clf.explain({**table.iloc[3].to_dict(), "weight": "4000"})
-    assert why.reason == "strange"
+    assert why.reason == "beyond"
     assert why.strange_features[0].feature == "weight"
     assert "weight (4000; " in why.details
     assert " weight " in why.text
-    assert " 4000 " in why.text
+    assert " 4000, beyond " in why.text
     assert {f.feature for f in why.strange_features} <= set(table.columns)
 
 

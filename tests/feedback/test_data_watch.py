@@ -128,6 +128,22 @@ class TestSeries:
         shares = next(r for r in later.report().series if r.kind == "class shares")
         assert shares.evidence > 0.0
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("rest_first", [True, False])
+    def test_labels_of_chosen_records_ring_no_alarm_on_records(self, clf, rest_first):
+        """Refused records, as they get labels, lie elsewhere than all records do."""
+        monitor, rng = FeedbackMonitor(clf, least_probability=0.05), np.random.default_rng(7)
+        for week in range(20):
+            X, y = records(100, rng)
+            audit = monitor.audit(X, share=0.05, seed=week)
+            some, chances = audit.chosen, audit.probability[audit.chosen]
+            if rest_first:
+                monitor.observe(X)
+            monitor.observe(X[some], y[some], probability=chances, seen=rest_first)
+        assert not monitor.drift.alarm
+        assert monitor.error_drift.n == monitor.report().n_labelled > 100
+        assert monitor.drift.n == (2000 if rest_first else 0)
+
     def test_without_labels_of_the_reference_class_shares_are_not_watched(self, clf):
         monitor = FeedbackMonitor(clf, reference=records(50, np.random.default_rng(6))[0])
         assert "class shares" not in set(monitor.series()["kind"])

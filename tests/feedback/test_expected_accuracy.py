@@ -79,6 +79,9 @@ class TestParts:
         assert found["2026-05"].n_labelled == 2
         assert "2026-09" not in found
 
+    def test_a_column_that_had_changed_from_the_start_says_nothing_more_than_all(self, watched):
+        assert not any(record.part.startswith("column") for record in watched.records([("age", 0)]))
+
     def test_one_month_says_nothing_more_than_all(self):
         found = ExpectedAccuracy()
         found.add(np.zeros((2, 1)), ["2026-03"] * 2, np.array([0.9, 0.8]), None, seen=False)

@@ -149,8 +149,7 @@ def test_another_promise_needs_another_monitor(clf, tmp_path):
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.3))
     with raises("promise-changed"):
         monitor.observe(X[:3], Y[:3], labels="all")
-    with raises("log-settings-differ"):
-        FeedbackMonitor.resume(clf, tmp_path / "watch")
+    assert FeedbackMonitor.resume(clf, tmp_path / "watch").promise_drift.n == 0  # the labels accepted by the other one
 
 
 @pytest.mark.slow

@@ -124,6 +124,15 @@ class TestRankTest:
             assert 400 < test.when[0] <= 400 + most
             assert abs(test.since[0] - 400) <= 40
 
+    def test_a_new_label_of_few_records_is_found(self):
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            ranks, test = RarityRanks(np.array([200, 200, 200])), RankTest(np.array([0.0025]))
+            for n in range(0, 1900, 25):
+                codes = rng.choice(4, p=[0.31, 0.32, 0.32, 0.05] if n >= 500 else [0.33, 0.33, 0.34, 0.0], size=25)
+                test.add(cells(ranks.add(codes, rng.random(25)))[None], n, n + 25)
+            assert test.when[0] > 500
+
     def test_at_its_alarm_a_series_stands_still(self):
         rng = np.random.default_rng(0)
         test = RankTest(np.array([0.01, 0.01]))

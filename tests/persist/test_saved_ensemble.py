@@ -46,5 +46,5 @@ class TestWithoutRecords:
         known = {v for some in values for v in some.ravel().tolist()} - {0.0}
         with_values = {name for name, array in arrays.items() if known & set(array.ravel().tolist())}
         alone = {name: array for name, array in arrays.items() if name.endswith("isolated_points") and array.size}
-        assert with_values == {"view1/quantiles", *alone}
+        assert with_values == {"reach_high", "reach_low", "view1/quantiles", *alone}
         assert header["isolated_points"] == sum(len(array) for array in alone.values())

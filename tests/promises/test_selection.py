@@ -75,7 +75,7 @@ class TestByLabel:
         own = lowest_safe_threshold(a.trust[mine], (a.label != y)[mine], 0.1, 0.95)
         assert (found.parts["well"].min_trust, found.parts["well"].n_accepted) == (own.threshold, own.n_accepted)
         reasons = clf.assess(cal[0]).refusals(found)
-        assert set(reasons[(clf.predict(cal[0]) == "ill")]) <= {"promise", "strange", "contested"}
+        assert set(reasons[(clf.predict(cal[0]) == "ill")]) <= {"promise", "beyond", "strange", "contested"}
 
     def test_enough_more_records_that_are_right_make_the_promise(self):
         class Sure:

@@ -79,7 +79,7 @@ def test_a_report_on_records_that_are_all_refused(wdbc, wdbc_clf, form):
     _, X_test, _, y_test = wdbc
     told = report(wdbc_clf, 1000.0 * X_test, y_test, max_records=1)
     assert told.to_dict()["results"]["curve"] == {"coverage": [], "risk": [], "threshold": []}
-    assert f"143 since {REFUSALS['strange']}" in getattr(told, form)()
+    assert f"143 since {REFUSALS['beyond']}" in getattr(told, form)()
 
 
 def test_curves_of_labels_are_those_of_the_displays(wdbc, wdbc_clf, wdbc_report):

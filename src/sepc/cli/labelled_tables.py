@@ -28,6 +28,9 @@ from sepc.landscapes.value_findings import padded_code_finding
 from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
 
+# Dates that range over more, such as those of birth, are not when the rows were made.
+_DAYS_OF_RECORDS = 3 * 366
+
 
 @dataclass(frozen=True)
 class LabelledTable:
@@ -335,3 +338,17 @@ def _hint(missing: Sequence[str], columns: Sequence[str]) -> str:
 
 def _looks_like_data(columns: Sequence[str]) -> list[bool]:
     return [bool(fits) for fits in is_number_somehow(pa.array(columns, pa.string())).to_pylist()]
+
+
+def dates_of(table: pa.Table, name: str | None) -> Any:
+    """Return the dates of the rows: those of the named column, else of the only one with dates of a few years."""
+    if name is not None:
+        require_columns([name], table.column_names, "the table")
+    columns = table.select([name] if name else table.column_names).to_pandas().select_dtypes(["datetime", "datetimetz"])
+    if name is not None and columns.empty:
+        raise InputError("dates-column-without-dates", name=name)
+    if len(columns.columns) != 1:
+        return None
+    dates = columns.iloc[:, 0].dt.tz_localize(None)
+    is_recent = name is not None or dates.max() - dates.min() < np.timedelta64(_DAYS_OF_RECORDS, "D")
+    return dates.to_numpy() if is_recent else None

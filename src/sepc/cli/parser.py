@@ -86,6 +86,10 @@ class _Command:
         date = "order of day and month in 01/02/2020 (default: detected by column)"
         self.add("--date", choices=("dmy", "mdy"), help=date)
 
+    def dates(self) -> None:
+        text = "column with the date of each row, for expected accuracy by month (default: the only column of dates)"
+        self.add("--dates", metavar="COL", help=text)
+
     def unlabelled(self) -> None:
         self.add("--unlabelled", choices=["drop"], help="drop: leave rows without a label out (default: an error)")
 
@@ -315,6 +319,7 @@ def _report(commands: Any) -> None:
     test = command.either()
     test.add_argument("--test", metavar="FILE", help="labelled data to test with; all rows of DATA are learned from")
     test.add_argument("--model", help="a model to test with all rows, instead of fitting one")
+    command.dates()
     command.flag("--changes", help="show the smallest change of each verdict to another label, too; takes longer")
     command.add("--title", help="of the report (default: the name of the file and of the label column)")
     command.add(
@@ -347,8 +352,7 @@ def _feedback(commands: Any) -> None:
     command.add("--labels", choices=["all"], help="all: every row was meant to get a label; for the alarm on errors")
     chance = "column with the chance that each labelled row had of being chosen; for the alarm on errors"
     command.add("--probability", metavar="COL", help=chance)
-    dates = "column with the date of each row, for expected accuracy by month (default: the only column of dates)"
-    command.add("--dates", metavar="COL", help=dates)
+    command.dates()
     command.flag("--once", help="count repeated rows only once")
     state = "file that keeps what was observed, so that evidence adds up over calls"
     command.add("--state", metavar="FILE", help=state)

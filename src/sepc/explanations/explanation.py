@@ -23,6 +23,7 @@ from sepc.explanations.short_text import Acceptance, Doubt, Told
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.acceptance import Promise
 from sepc.model.assessment import Assessment, ReachedValues
+from sepc.model.calibration import STRANGE
 from sepc.model.decision import deciding_problem
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Rule
@@ -349,7 +350,7 @@ class Explanation(TextExplanation):
         yield from (self._stability_in_words(), self._by_the_paper(), self._place(), self._caution_of_place())
 
     def _strange(self) -> str:
-        if self.reason != "strange" or self.typicality is None:
+        if self.typicality is None or self.typicality >= STRANGE:
             return ""
         how_many = f"{percent(self.typicality)} of" if self.typicality > 0.0 else "none of"
         made_by = listed([f.in_words("on average") for f in self.strange_features[:3]])
@@ -535,7 +536,7 @@ def explain(
                 shares=() if found is None else found[i].shares,
                 evidence=evidence[i],
                 acceptance=acceptance[i],
-                strange_features=strange_features(model, X[i], vocabularies[i]) if a.reason[i] == "strange" else (),
+                strange_features=strange_features(model, X[i], vocabularies[i]) if a.typicality[i] < STRANGE else (),
                 regions=places[i].regions,
                 features=places[i].features,
                 neighbours=near[i],

@@ -82,12 +82,20 @@ class DataWatch:
         self._batches: list[tuple[int, FloatArray, IntArray]] = []
 
     def add(
-        self, records: FloatArray, views: list[ModelView], codes: IntArray | None, labels: list[Any], *, seen: bool
+        self,
+        records: FloatArray,
+        views: list[ModelView],
+        codes: IntArray | None,
+        labels: list[Any],
+        *,
+        seen: bool,
+        chosen: bool = False,
     ) -> None:
         """Add a batch.
 
         `records` are in the units of the model, `codes` the true classes if all records of the batch are meant to have
-        labels, else None; `labels` has their names. Of records that were `seen` before the classes alone count.
+        labels, else None; `labels` has their names. Of records that were `seen` before the classes alone count, and of
+        those that were `chosen`, some more likely than others, nothing.
         """
         values = np.column_stack([records, *(views[m].scores[:, k] for m, k in self._judged)])
         rng = np.random.default_rng([self.n, self._test.n_batches])
@@ -96,12 +104,13 @@ class DataWatch:
         order = rng.permutation(np.lexsort(keys))
         u = rng.random((len(values), len(self._series)))
         counts = np.zeros((len(self._series), len(WIDTHS)), dtype=np.int64)
-        if not seen:
+        counted = not (seen or chosen)
+        if counted:
             for k, ranks in enumerate(self._ranks):
                 counts[k] = _in_cells(ranks.add(values[order, k], u[:, k]))
         if self._rarity is not None and len(true):
             counts[-1] = _in_cells(self._rarity.add(true[order], u[:, -1]))
-        self._batches.append((self.n, values[order][: 0 if seen else None], true))
+        self._batches.append((self.n, values[order][: None if counted else 0], true))
         before, self.n = self.n, self.n + (0 if seen else len(values))
         for k in np.flatnonzero(self._test.add(counts, before, self.n)).tolist():
             self._changes[k] = self._change(k, labels)

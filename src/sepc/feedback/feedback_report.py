@@ -33,7 +33,7 @@ class FeedbackReport:
     reliability : tuple of TrustRecord
         Trust given against what came true, in bins of trust; labelled records only.
     drift : Drift
-        Records outside every ellipsoid; of an ensemble strange ones.
+        Whether records have changed, with the share outside every ellipsoid; of an ensemble of strange ones.
     error_drift : Drift or None
         Wrong verdicts; None if the monitor has no labelled records to compare with.
     n_repeated : int

@@ -47,7 +47,7 @@ class FeedbackMonitor:
 
     Wrong verdicts are counted for each region. Where they exceed `n_imp`, the paper's sign that a group of records is
     missing from the training set, `repartition` partitions afresh with the observed records. `drift` raises an alarm
-    when the share of records outside every ellipsoid rises.
+    when columns, typicality, trust, class shares or the share of records outside every ellipsoid have changed.
 
     Parameters
     ----------
@@ -219,7 +219,8 @@ class FeedbackMonitor:
         probability : float or array-like of shape (n,), optional
             Chance of each record to be chosen for labelling, at least `least_probability`: 1 for records that are
             always labelled, the share of the audit for others. `audit` chooses records and returns their chances.
-            Records that were not chosen are passed without labels, or not at all.
+            Pass all records first, without labels, then those that were chosen, with `seen`: a part that was chosen
+            differs from the training set without any change. Where chances differ, records have no part in `drift`.
         labels : "all", optional
             States that every record gets a label, or that those with labels are a simple random sample.
         groups : array-like of shape (n,) or (n, n_groups), optional
@@ -282,11 +283,13 @@ class FeedbackMonitor:
     def _count(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None, views: list[ModelView]) -> None:
         """Count a checked batch, given its assessment by the classifier and the views of all models."""
         self._observations.add(batch, a, truth)
-        if not batch.seen:
+        # Those that were chosen, some more likely than others, differ from the held-out ones without any change.
+        chosen = batch.chance is not None and bool(np.ptp(batch.chance) > 0.0)
+        if not batch.seen and not chosen:
             self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
         codes = truth.codes if truth is not None and batch.all_labelled else None
         units = self._watched.model.units(batch.records)
-        self._data_watch.add(units, views, codes, self._observations.labels, seen=batch.seen)
+        self._data_watch.add(units, views, codes, self._observations.labels, seen=batch.seen, chosen=chosen)
         if truth is None or not batch.is_stated:
             return
         if self._promise_test is not None and batch.parts is not None:
@@ -336,10 +339,10 @@ class FeedbackMonitor:
         >>> X, y = load_iris(return_X_y=True)
         >>> monitor = FeedbackMonitor(SEPClassifier().fit(X[::2], y[::2]), least_probability=0.2)
         >>> new, true = X[1::2], y[1::2]
-        >>> audit = monitor.audit(new, share=0.2, seed=1)
+        >>> audit = monitor.observe(new).audit(new, share=0.2, seed=1)
         >>> picked = audit.chosen
-        >>> _ = monitor.observe(new[picked], true[picked], probability=audit.probability[picked])
-        >>> monitor.observe(new[~picked]).report().n
+        >>> chances = audit.probability[picked]
+        >>> monitor.observe(new[picked], true[picked], probability=chances, seen=True).report().n
         75
         """
         check_share(share, seed, by_trust, self.least_probability)

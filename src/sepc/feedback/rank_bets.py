@@ -43,13 +43,13 @@ _NORMAL = [
     *((sign * shift, 1.0) for sign in (-1.0, 1.0) for shift in (0.25, 0.5, 1.0, 2.0)),
     *((0.0, deviation) for deviation in (0.5, 0.75, 1.5, 2.5)),
 ]
-# Ranges of p, each with an additional share of the values.
-_RANGES = [
+# Ranges of p, each with an additional share of the values; in the tails a small one tells, such as of a new class.
+_TAILS = [
     *((0.0, end) for end in (0.005, 0.02, 0.05)),
     *((1.0 - end, 1.0) for end in (0.005, 0.02, 0.05)),
-    *((k / 20.0, (k + 2) / 20.0) for k in range(19)),
 ]
-_SHARES = (0.1, 0.25)
+_RANGES = [*_TAILS, *((k / 20.0, (k + 2) / 20.0) for k in range(19))]
+_WITHIN = [*((0.03, ends) for ends in _TAILS), *((share, ends) for share in (0.1, 0.25) for ends in _RANGES)]
 # Rows whose ranks among each other are found at once.
 _CHUNK = 512
 
@@ -58,8 +58,11 @@ def _densities() -> FloatArray:
     """Return the density of each bet on each cell, shape (n_bets, n_cells)."""
     scores = ndtri(_ENDS)
     normal = [np.diff(ndtr((scores - mean) / deviation)) / WIDTHS for mean, deviation in _NORMAL]
-    within = [np.diff(np.clip((_ENDS - low) / (high - low), 0.0, 1.0)) / WIDTHS for low, high in _RANGES]
-    return np.array(normal + [1.0 - share + share * density for share in _SHARES for density in within])
+    within = [
+        1.0 - share + share * np.diff(np.clip((_ENDS - low) / (high - low), 0.0, 1.0)) / WIDTHS
+        for share, (low, high) in _WITHIN
+    ]
+    return np.array(normal + within)
 
 
 DENSITIES: FloatArray = _densities()

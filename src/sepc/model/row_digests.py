@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.geometry.chunks import array_slices
 
 # Of more records none are kept: 8 bytes each.
 MOST_DIGESTS = 1_000_000
@@ -30,8 +31,12 @@ class About(NamedTuple):
 
 def row_digests(X: FloatArray) -> Digests:
     """Return a number for each row, shape (n,), equal where the rows are: -0.0 is 0.0, and all NaN are equal."""
-    rows = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X + 0.0), dtype="<f8")
-    return np.frombuffer(b"".join(blake2b(row, digest_size=8).digest() for row in rows), dtype="<u8").astype(np.uint64)
+    digests = (
+        int.from_bytes(blake2b(row, digest_size=8).digest(), "little")
+        for rows in array_slices(X)
+        for row in _in_one_form(X[rows])
+    )
+    return np.fromiter(digests, dtype=np.uint64, count=len(X))
 
 
 def kept_digests(X: FloatArray) -> Digests | None:
@@ -45,6 +50,10 @@ def fingerprint_of(X: FloatArray, codes: NDArray[np.integer], named: Sequence[An
         return ""
     digests = np.sort(row_digests(np.column_stack([X, codes])))
     return blake2b(repr(list(named)).encode() + digests.astype("<u8").tobytes(), digest_size=16).hexdigest()
+
+
+def _in_one_form(X: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(np.where(np.isnan(X), np.nan, X + 0.0), dtype="<f8")
 
 
 def are_known(digests: Digests, X: FloatArray) -> BoolArray:

@@ -35,8 +35,8 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
         Whether the file holds the training records. Without them all labels, trust, counts and regions stay the same.
         Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and `out_of_fold_proba_`
         need them. Some of the data stays: isolated records, each of which is a region of its own (the file has their
-        number), and single values, not linked into records, such as the quantiles of features with normal scores, in an
-        ensemble of each one. The page on the model format lists them.
+        number), and single values, not linked into records: the smallest and the largest of each feature, and quantiles
+        of those with normal scores, in an ensemble of each one. The page on the model format lists them.
 
     See Also
     --------

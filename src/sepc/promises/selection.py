@@ -241,8 +241,9 @@ def _no_promise_message(n: int, n_eligible: int, needed: int, limit: str, confid
     cannot = f"No threshold can promise an error of {limit} {confidence}"
     if not n_eligible:
         return (
-            f"{cannot}: all {n} calibration records are refused at any trust, as strange, contested or without a "
-            "region. Check that they have the units and columns of the training records, and come from the same source."
+            f"{cannot}: all {n} calibration records are refused at any trust, as strange, beyond reach, contested or "
+            "without a region. Check that they have the units and columns of the training records, and come from the "
+            "same source."
         )
     records = f"{n_eligible} {'' if n == n_eligible else 'eligible '}calibration records"
     reason = (
@@ -261,4 +262,6 @@ def _refused_at_any_trust(n: int, n_eligible: int) -> str:
         return ""
     refused = n - n_eligible
     are = "is" if refused == 1 else "are"
-    return f" {refused} of the {n} {are} refused at any trust, as strange, contested or without any value."
+    return (
+        f" {refused} of the {n} {are} refused at any trust, as strange, beyond reach, contested or without any value."
+    )

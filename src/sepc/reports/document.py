@@ -134,6 +134,7 @@ def report(
     rows_from: RowNumbers = 0,
     on_step: OnStep | None = None,
     groups: Any = None,
+    dates: Any = None,
 ) -> Report:
     """Report on a fitted classifier: its data, its regions, its test results, and single verdicts with explanations.
 
@@ -167,6 +168,9 @@ def report(
         Called as ``on_step(n_done, n_total)`` after each explanation; an error that it raises ends the run.
     groups : array-like of shape (n,) or (n, n_groups), optional
         The groups that the test records belong to, where the classifier has signed a promise by groups.
+    dates : array-like of shape (n,), optional
+        Dates of the test records: then the accuracy that the trust expects is also told by month, and before and since
+        a column changed.
 
     Returns
     -------
@@ -201,6 +205,7 @@ def report(
             rows_from=rows_from,
             on_step=on_step,
             groups=groups,
+            dates=dates,
         )
     )
 

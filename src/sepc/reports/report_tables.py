@@ -36,6 +36,8 @@ MEANINGS = {
     "has the higher probability of it; 0.5 says nothing, 1 is best",
     "labels given": "records that got this label, right or wrong",
     "mean trust": "what the share of right labels should be if the trust is calibrated",
+    "expected right": "mean trust, which needs no true label: the share of right labels if the trust is calibrated; "
+    "with a probability of 95 % it is then at least and at most what stands beside it",
     "shaped by": "training records that the ellipsoid was put around",
     "purity": "share of the region's own label among the training records that it holds",
     "others": "training records of other labels that it holds, too",

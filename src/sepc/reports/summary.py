@@ -10,6 +10,7 @@ import sepc
 from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
 from sepc.common.typing import RowNumbers
 from sepc.reports.columns import column_importance, column_profile
+from sepc.reports.expected_results import expected_results
 from sepc.reports.performance import results
 from sepc.reports.promised_parts import promise_results
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
@@ -48,6 +49,7 @@ def summary(
     rows_from: RowNumbers,
     on_step: OnStep | None,
     groups: Any = None,
+    dates: Any = None,
 ) -> dict[str, Any]:
     """Return the content of a report as plain numbers, texts, lists and dicts, ready for JSON."""
     result, about = results(subject, min_trust), model_card(subject, date)
@@ -70,6 +72,7 @@ def summary(
         "picture": views(subject, choose(subject, 400)),
         "regions": regions_table(subject),
         "results": result,
+        "expected": expected_results(subject, dates),
         "subgroups": subgroup_results(subject, min_trust),
         "promise": promise_results(subject, groups),
         "records": _records(subject),

@@ -130,7 +130,9 @@ class TestState:
     @pytest.mark.slow
     def test_a_state_of_another_model_and_one_that_is_what_is_read(self, capsys):
         told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
-        assert do("feedback site.sepc good0.csv --target y --labels all --state watch.log") == 1
+        assert do("fit good1.csv --target y -o another.sepc") == 0
+        capsys.readouterr()
+        assert do("feedback another.sepc good0.csv --target y --labels all --state watch.log") == 1
         assert "watch.log" in capsys.readouterr().err
         assert do("feedback model.sepc good0.csv --target y --state model.sepc") == 2
         assert "model.sepc" in capsys.readouterr().err

@@ -76,25 +76,31 @@ class TestPredict:
         assert (shown["by-trust"].min_trust, shown["predicted"].min_typicality) == (0.9, 0.01)
 
     def test_refusals_are_counted_by_their_reasons_in_plain_words(self, capsys):
-        rows = [["6000", "3", "red", ""], ["", "", "", ""], ["6", "3", "red", ""], ["2.9", "1.4", "blue", ""]]
+        rows = [
+            ["6000", "3", "red", ""],
+            ["", "", "", ""],
+            ["6", "3", "red", ""],
+            ["2.9", "1.4", "blue", ""],
+            ["8.3", "-1", "green", ""],
+        ]
         Path("odd.csv").write_text(as_csv(rows, COLUMNS))
         assert do("predict model.sepc odd.csv -o out.csv --json") == 0
         told = capsys.readouterr()
         refusals = [row["refusal"] for row in read("out.csv")]
-        assert refusals[:3] == ["strange", "no values", ""]
+        assert [*refusals[:3], refusals[4]] == ["beyond", "no values", "", "strange"]
         assert refusals[3] in ("contested", "trust")
         shown = said(told.err)["refused"].refusals.split("; ")
-        counts = {"no values": 1, "strange": 1, refusals[3]: 1}
-        assert {printed("refused-since", n=n, share=n / 4, reason=REFUSALS[why]) for why, n in counts.items()} == set(
+        counts = {"no values": 1, "beyond": 1, "strange": 1, refusals[3]: 1}
+        assert {printed("refused-since", n=n, share=n / 5, reason=REFUSALS[why]) for why, n in counts.items()} == set(
             shown
         )
         assert json.loads(told.out)["refused"] == counts
         assert json.loads(told.out)["accepted"] == 1
 
     def test_strange_rows_can_be_allowed(self, capsys):
-        Path("odd.csv").write_text(as_csv([["9", "4", "red", ""]] * 2, COLUMNS))
+        Path("odd.csv").write_text(as_csv([["9", "4", "red", ""], ["8", "4", "red", ""]], COLUMNS))
         assert do("predict model.sepc odd.csv -o out.csv --min-typicality 1 --min-trust 0") == 0
-        assert [row["refusal"] for row in read("out.csv")] == ["strange"] * 2
+        assert [row["refusal"] for row in read("out.csv")] == ["beyond", "strange"]
         assert do("predict model.sepc odd.csv -o out.csv --min-typicality 0 --min-trust 0") == 0
         assert [row["refusal"] for row in read("out.csv")] == [""] * 2
         capsys.readouterr()

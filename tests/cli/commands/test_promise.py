@@ -162,7 +162,7 @@ class TestFit:
         other = patients[1200:].drop(columns="y").assign(site=["west", None] * 150)
         other.to_csv("west.csv", index=False)
         assert do("predict model.sepc west.csv -o out.csv") == 0
-        assert {row["refusal"] for row in read("out.csv")} <= {"promise", "strange", "contested"}
+        assert {row["refusal"] for row in read("out.csv")} <= {"promise", "beyond", "strange", "contested"}
         assert REFUSALS["promise"] in said(capsys.readouterr().err)["refused"].refusals
 
 
@@ -244,7 +244,7 @@ class TestPromise:
     def test_rows_kept_back_that_differ_in_a_column_that_is_no_feature_are_left_out(self, patients, capsys):
         twice = pd.concat([patients[:400], patients[:400]]).assign(name=[f"patient {i}" for i in range(800)])
         twice.to_csv("twice.csv", index=False)
-        assert do("fit twice.csv --target y --drop site -o m.sepc --max-error 0.2") == 0  # the names are no feature
+        assert do("fit twice.csv --target y --drop site -o m.sepc --max-error 0.3") == 0  # the names are no feature
         shown = said(capsys.readouterr().err)
         promise = sepc.load("m.sepc").promise
         assert 2 * promise.n_calibration == 240 - shown["learned-left-out"].n  # both of a pair, which count once

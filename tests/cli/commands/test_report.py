@@ -43,6 +43,14 @@ class TestReport:
         assert do("report test.csv --target label --model model.sepc --max-records 2 -o out.json") == 0
         assert json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]["n_records"] == 50
 
+    def test_expected_accuracy_is_told_by_month(self):
+        days = ["made", *(f"2026-0{4 + k // 20}-11" for k in range(50))]
+        lines = as_csv(records(50, seed=2)).splitlines()
+        Path("test.csv").write_text("\n".join(f"{line},{day}" for line, day in zip(lines, days, strict=True)))
+        assert do("report test.csv --target label --model model.sepc --max-records 0 --dates made -o out.json") == 0
+        rows = json.loads(Path("out.json").read_text(encoding="utf-8"))["expected"]["rows"]
+        assert [row[:2] for row in rows[:4]] == [["all", 50], ["2026-04", 20], ["2026-05", 20], ["2026-06", 10]]
+
     def test_so_many_verdicts_are_told_as_are_asked_for(self, capsys):
         for n in (0, 3):
             assert do(f"report train.csv --target label --model model.sepc --max-records {n} -o out.json") == 0

@@ -103,7 +103,7 @@ class TestVerdicts:
         assert np.array_equal(a.trust, proba.max(axis=1))
         assert np.array_equal(a.trust, fitted.trust_score(asked))
         assert ((a.agreement >= 0) & (a.agreement <= 1 + 1e-12)).all()
-        assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange"}
+        assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange", "beyond"}
         assert (fitted.weights_ >= 0).all()
 
     def test_of_many_points_and_of_few_they_are_the_same(self, fitted, asked, monkeypatch):

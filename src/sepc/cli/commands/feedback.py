@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.console import UsageError, aligned, note, say, show, show_json, step_progress
-from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.cli.labelled_tables import LabelledTable, dates_of, require_columns
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model, state_origin
 from sepc.cli.writing import require_writable
@@ -24,7 +24,7 @@ from sepc.tables import TablePipeline
 
 # Of the table of expected accuracy; all are in the JSON.
 _ROWS_SHOWN = 40
-_DAYS_OF_RECORDS = 3 * 366
+_SEEN = "seen without labels"
 _OPTION_TEXTS = {
     None: "without saying how they were chosen for a label",
     "all": "with --labels all",
@@ -85,39 +85,29 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
     if repeated.any():
         _note_repeated(repeated, options.once)
     labelled = data.has_label()
-    for which in (labelled, ~labelled):
-        if which.any():
-            some = data.rows(which)
-            rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
-            has_labels = which is labelled
-            chosen_by = "probability" if options.probability is not None else options.labels
-            status = _status(
+    # All rows first if some have no label: those with one may have been chosen, and differ from the others.
+    parts = [labelled] if labelled.all() else [np.ones_like(labelled), labelled][: 1 + labelled.any()]
+    seen_now = False
+    for which in parts:
+        some = data.rows(which)
+        rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
+        has_labels = which is labelled
+        chosen_by = "probability" if options.probability is not None else options.labels
+        status = (
+            _SEEN
+            if seen_now
+            else _status(
                 monitor.log,
                 np.asarray(features[which], dtype=np.float64),
                 some.labels.tolist() if has_labels else None,
                 chosen_by if has_labels else None,
             )
-            if status != "known":
-                truth = _truth(some, options) if has_labels else {}
-                monitor.observe(
-                    rows, **truth, seen=status == "seen without labels", dates=_dates(some.table, options.dates)
-                )
+        )
+        if status != "known":
+            truth = _truth(some, options) if has_labels else {}
+            monitor.observe(rows, **truth, seen=status == _SEEN, dates=dates_of(some.table, options.dates))
+            seen_now = True
     return monitor
-
-
-def _dates(table: pa.Table, name: str | None) -> Any:
-    """Return the dates of the rows: those of the named column, else of the only one with dates of a few years."""
-    if name is not None:
-        require_columns([name], table.column_names, "the table")
-    columns = table.select([name] if name else table.column_names).to_pandas().select_dtypes(["datetime", "datetimetz"])
-    if name is not None and columns.empty:
-        raise InputError("dates-column-without-dates", name=name)
-    if len(columns.columns) != 1:
-        return None
-    dates = columns.iloc[:, 0].dt.tz_localize(None)
-    # Others, such as dates of birth, are not those of the records.
-    is_recent = name is not None or dates.max() - dates.min() < np.timedelta64(_DAYS_OF_RECORDS, "D")
-    return dates.to_numpy() if is_recent else None
 
 
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
@@ -235,7 +225,7 @@ def _status_of_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[
     waiting -= sum((_row_counts(batch.records) for batch in log.batches if batch.seen), Counter())
     if rows <= waiting:
         note("only-labels-new", path=log.path, n=len(labels))
-        return "seen without labels"
+        return _SEEN
     return "new"
 
 

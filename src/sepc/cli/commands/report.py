@@ -8,7 +8,7 @@ from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n
 from sepc.cli.commands.promise import note_unkept
 from sepc.cli.compiling import say_if_compiling
 from sepc.cli.console import UsageError, note_text, say, step_progress
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
+from sepc.cli.labelled_tables import LabelledTable, dates_of, read_labelled_table, require_columns, require_labels
 from sepc.cli.messages import printed
 from sepc.cli.model_inputs import group_column_of, read_labelled_for, read_model, training_row_numbers, with_policy
 from sepc.cli.writing import require_writable
@@ -38,6 +38,7 @@ def run(options: Namespace) -> None:
             rows_from=training_row_numbers(model),
             on_step=on_step,
             groups=test.groups,
+            dates=dates_of(test.table, options.dates),
         )
     for text in made.to_dict()["warnings"]:
         note_text(text)

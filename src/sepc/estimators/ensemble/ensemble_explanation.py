@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import in_words, listed, plural
@@ -22,6 +21,7 @@ from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote, beyond_
 from sepc.explanations.short_text import Acceptance, Told
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 from sepc.model.acceptance import Promise
+from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import N_PARTS
 
 # Smaller terms of the log odds are not mentioned.
@@ -297,7 +297,7 @@ def explain_ensemble(
     by_column = evidences_of(for_search, X, codes, proba, log_odds, found, vocabularies)
     near, acceptance = nearest_records(model, X, vocabulary), Acceptance.of(a, promise)
     nearest_others = nearest_of_others(model, X, labels, vocabulary)
-    voices, strangest_to = _voices(model, X, evidence, vocabularies), _strangest_to(model, X, a.reason, vocabulary)
+    voices, strangest_to = _voices(model, X, evidence, vocabularies), _strangest_to(model, X, a.typicality, vocabulary)
     missing = missing_notes(for_search, X, a.trust, vocabulary)
     in_words = "" if limits is None else limits.in_words()
     explanations = []
@@ -362,10 +362,10 @@ def _without_nearby(model: EnsembleModel, X: FloatArray, proba: FloatArray) -> F
 
 
 def _strangest_to(
-    model: EnsembleModel, X: FloatArray, reason: NDArray[Any], vocabulary: Vocabulary
+    model: EnsembleModel, X: FloatArray, typicality: FloatArray, vocabulary: Vocabulary
 ) -> dict[int, tuple[str, ...]]:
     """Return the features that make points strange, by the rows of those that are."""
-    rows = np.flatnonzero(reason == "strange")
+    rows = np.flatnonzero(typicality < STRANGE)
     if not len(rows):
         return {}
     strangeness, log_densities, Z = model.strangeness, model.predictions(X[rows]).log_density, model.units(X[rows])
