@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from command_line import COLUMNS, as_csv, do, read, records
+from pyarrow import parquet
 
 from sepc.cli.cell_values import CellParser
 from sepc.cli.notations import GivenNotation
@@ -26,6 +27,20 @@ class TestCellValues:
         assert do("predict model.sepc gaps.csv -o out.csv") == 1
         assert do("predict model.sepc gaps.csv -o out.csv --missing unknown") == 0
         assert len({row["trust"] for row in read("out.csv")}) == 1
+
+    @pytest.mark.parametrize("missing", ["--missing=-999", "--missing=-999.0"])
+    def test_a_number_means_it_however_it_is_written_in_texts_and_typed_columns(self, missing):
+        rows = [["1", weight, "red", ""] for weight in ("-999", "-999.00", "-9.99e2", "")]
+        Path("gaps.csv").write_text(as_csv(rows, COLUMNS))
+        numbers = pa.array([-999.0, -999.0, None, -999.0])
+        for name, weights in (("float", numbers), ("int", numbers.cast(pa.int32()))):
+            frame = {"size": [1.0] * 4, "weight": weights, "colour": ["red"] * 4, "note": [""] * 4}
+            parquet.write_table(pa.table(frame), f"{name}.parquet")
+        trusts = set()
+        for file in ("gaps.csv", "float.parquet", "int.parquet"):
+            assert do(f"predict model.sepc {file} -o out.csv {missing}") == 0
+            trusts |= {float(row["trust"]) for row in read("out.csv")}
+        assert len(trusts) == 1
 
 
 class TestBareDigits:

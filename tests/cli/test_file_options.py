@@ -8,12 +8,15 @@ import lzma
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from command_line import COLUMNS, as_csv, do, read, records
 from openpyxl import Workbook
+from pyarrow import parquet
 from said import said
 
 from sepc import load
+from sepc.cli.reading import Utf8Stream
 
 NAMES = (*COLUMNS, "label")
 
@@ -161,9 +164,63 @@ class TestSheetsAndSkippedRows:
         assert do("explain model.sepc head.csv --skip-rows 2 --row 1 --json") == 0
         assert json.loads(capsys.readouterr().out)["trust"] == float(expected[0][1])
 
+    @pytest.mark.parametrize("end", ["Total,,,\n", "\n(9 rows affected)\n \n"])
+    def test_lines_at_the_end_are_skipped(self, end):
+        expected = verdicts("new.csv")
+        Path("foot.csv").write_text(Path("new.csv").read_text() + end, encoding="utf-16")
+        assert verdicts("foot.csv --encoding utf-16 --skip-footer 1") == expected
+        assert verdicts("foot.csv --encoding utf-16 --skip-footer 3") == expected[:-2]
+
+    @pytest.mark.parametrize("end", ["Total", "Total\n\n", "Total\r\n \n"])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_they_are_held_back_however_a_file_is_cut(self, end, encoding):
+        raw = f"size\n\n1\nü\nby us\n{end}".encode(encoding)
+        for size in (1, 2, 7, 100):
+            stream = Utf8Stream(io.BytesIO(raw), "x", encoding, 0, 2)
+            text = b"".join(iter(lambda size=size, stream=stream: stream.read(size), b"")).decode()
+            assert text.removeprefix("\ufeff") == "size\n\n1\nü\n"
+
+    def test_rows_at_the_end_of_sheets_and_json_lines_are_skipped(self):
+        expected = verdicts("new.csv")
+        workbook(data=[*typed("new.csv"), [], ["Total", 7], ["by us"]])
+        assert verdicts("book.xlsx --skip-footer 2") == expected
+        rows = [line.split(",") for line in Path("new.csv").read_text().splitlines()[1:]]
+        Path("new.jsonl").write_text(as_json_lines(rows) + '{"total": 7}\n')
+        assert verdicts("new.jsonl --skip-footer 1") == expected
+
+    @pytest.mark.parametrize("word", ["Total", "grand total:", "AVERAGE (n=300)"])
+    def test_a_word_of_footers_in_the_last_row_alone_is_noted_by_all_commands(self, word, capsys):
+        rows = records(60)
+        Path("foot.csv").write_text(as_csv([*rows, ["", "", word, "", "yes"]]))
+        for line in ("landscape foot.csv --target label", "predict model.sepc foot.csv -o out.csv"):
+            assert do(line) == 0
+            noted = said(capsys.readouterr().err)["footer"]
+            assert (noted.row, noted.column, noted.word) == (61, "colour", word)
+        assert do(f"{line} --skip-footer 1") == 0
+        assert "footer" not in said(capsys.readouterr().err)
+
+    @pytest.mark.parametrize(
+        "words", [["total", "total"], ["total", "red"], ["totality"], ["sum of all that was paid up to now"]]
+    )
+    def test_other_last_rows_are_not(self, words, capsys):
+        Path("foot.csv").write_text(as_csv([*records(60), *(["1", "1", word, "", "yes"] for word in words)]))
+        assert do("predict model.sepc foot.csv -o out.csv") == 0
+        assert "footer" not in said(capsys.readouterr().err)
+
+    def test_a_footer_of_fewer_fields_is_refused_with_its_row_and_the_switch(self, capsys):
+        Path("foot.csv").write_text(as_csv(records(60)) + "(60 rows affected)\n")
+        assert do("fit foot.csv --target label -o m.sepc") == 1
+        told = capsys.readouterr().err
+        assert "row 61" in told
+        assert "--skip-footer" in told
+        assert do("fit foot.csv --target label -o m.sepc --skip-footer 1 --json") == 0
+        assert json.loads(capsys.readouterr().out)["rows"] == 60
+
     @pytest.mark.parametrize(
         ("line", "named"),
         [
+            ("new.csv --skip-footer 500", "empty"),
+            ("new.parquet --skip-footer 1", "--skip-footer"),
             ("new.csv --sheet 1", "--sheet"),
             ("new.csv --skip-rows 500", "500"),
             ("book.xlsx --skip-rows 500", "--skip-rows"),
@@ -172,6 +229,7 @@ class TestSheetsAndSkippedRows:
     )
     def test_what_makes_no_sense_is_refused(self, line, named, capsys):
         workbook(data=[["size"], [1]])
+        parquet.write_table(pa.table({"size": [1.0]}), "new.parquet")
         assert do(f"predict model.sepc {line}") in (1, 2)
         assert named in capsys.readouterr().err
 

@@ -133,3 +133,24 @@ def test_of_too_many_records_there_are_none_and_the_promise_says_so(monkeypatch)
     clf = SEPClassifier().fit(*patients(200, 0))
     assert clf.has_learned([[0.0, 0.0]]) is None
     assert "Not checked" in select_min_trust(clf, *patients(300, 1), max_error=0.3).note
+
+
+def test_records_without_a_value_in_the_columns_of_many_values_all_count():
+    rng = np.random.default_rng(4)
+
+    def sensors(n):
+        y = (rng.random(n) < 0.4).astype(int)
+        frame = pd.DataFrame({"heat": rng.normal(size=n) + 4.0 * y, "mode": rng.choice(["auto", "hand"], n)})
+        frame.loc[: n // 10, "heat"] = np.nan
+        return frame, y
+
+    clf = make_table_pipeline(SEPClassifier()).fit(*sensors(120))
+    frame, y = sensors(100)
+    found = select_min_trust(clf, frame, y, max_error=0.3)
+    assert found.n_calibration == 100
+    assert "Equal records" in found.note
+    assert "equal training records (11)" in found.note
+    twice = pd.concat([frame, frame[90:]]), np.append(y, y[90:])
+    again = select_min_trust(clf, *twice, max_error=0.3)
+    assert again.n_calibration == 100
+    assert "(10) count once" in again.note

@@ -28,7 +28,7 @@ class CellParser:
     Parameters
     ----------
     missing : iterable of str, optional
-        Texts of missing values, besides `sepc.tables.cells.MISSING_TEXTS`.
+        Texts of missing values, besides `sepc.tables.cells.MISSING_TEXTS`; a number means all of its notations.
     given : GivenNotation, optional
         Notation by options.
     remembered : dict of str to ColumnNotation, optional
@@ -47,6 +47,8 @@ class CellParser:
         remembered: Mapping[str, ColumnNotation] | None = None,
     ) -> None:
         self.missing = pa.array(["", *missing])
+        numbers, _ = parse_numbers(self.missing, ColumnNotation("."))
+        self.missing_numbers = numbers.drop_null()
         self.given = given or GivenNotation()
         self.remembered = remembered or {}
         self.notations: dict[str, ColumnNotation] = {}
@@ -93,7 +95,7 @@ class CellParser:
         `rows_before` is the number of rows of the file above, for messages.
         """
         if not is_text(column):
-            return _typed(name, column)
+            return self._without_missing(_typed(name, column))
         notation = self.notations.get(name)
         if notation is None:
             return self.texts(column)
@@ -111,7 +113,15 @@ class CellParser:
             require_none(name, text, is_bad, rows_before, _number_rule(notation))
         is_large = compute.greater(compute.abs(numbers), LARGEST_COORDINATE)
         require_none(name, column, is_large, rows_before, NUMBER_RULE)
-        return numbers
+        return self._without_missing(numbers)
+
+    def _without_missing(self, values: pa.Array) -> pa.Array:
+        """Return a column without the numbers that stand for missing values."""
+        kind = values.type
+        if not len(self.missing_numbers) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            return values
+        found = compute.is_in(compute.cast(values, pa.float64(), safe=False), value_set=self.missing_numbers)
+        return compute.if_else(found, None, values)
 
     def _dates(self, name: str, column: pa.Array, order: str, rows_before: int) -> pa.Array:
         text = self._known_texts(column)

@@ -2,7 +2,7 @@
 
 import re
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -21,8 +21,10 @@ from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.messages import message
-from sepc.common.text import plural, shortened
+from sepc.common.text import nearly_same, plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
+from sepc.landscapes.findings import Finding
+from sepc.landscapes.value_findings import padded_code_finding
 from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
 
@@ -42,6 +44,7 @@ class LabelledTable:
     weights: FloatArray | None = None  # sample weights, shape (n,)
     groups: NDArray[np.object_] | None = None  # texts for promises by groups, shape (n,); None where one is missing
     n_unlabelled: int = 0  # rows of the file that were left out, since they have no label
+    findings: tuple[Finding, ...] = ()  # on numbers that are written like codes
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -129,7 +132,15 @@ def read_labelled_table(
         weights = _weights(compute.if_else(used, column, zero), cell_parser, *weight)
     notation = TextNotation(source.delimiter, cell_parser.notations)
     groups = None if group_column is None else group_texts(table.column(group_column).combine_chunks(), cell_parser)
-    found = LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights, groups=groups)
+    found = LabelledTable(
+        name=source.name,
+        table=pa.table(values),
+        labels=labels,
+        notation=notation,
+        weights=weights,
+        groups=groups,
+        findings=tuple(_findings_on_texts(columns, values)),
+    )
     return _labelled_rows(found, has_label, options.target) if drops else found
 
 
@@ -187,19 +198,9 @@ def _require_no_nul(text: pa.Array, name: str) -> None:
 
 def _note_similar(labels: Sequence[str], name: str) -> None:
     """Print a note on labels that differ only in case, blanks or the spelling of a number: they may be one class."""
-    alike: dict[Any, list[str]] = {}
-    for label in labels:
-        alike.setdefault(_normalized(label), []).append(label)
-    doubtful = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
+    doubtful = [" and ".join(map(repr, group)) for group in nearly_same(labels)]
     if doubtful:
         note("similar-labels", column=name, labels=shortened(doubtful, 3))
-
-
-def _normalized(label: str) -> Any:
-    try:
-        return float(label)
-    except ValueError:
-        return " ".join(label.casefold().split())
 
 
 def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_]:
@@ -225,7 +226,8 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
 def open_by_options(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
     """Open a table by the options of a command, and the notation that a model remembers."""
     separators = getattr(options, "sep", None), notation.separator
-    return open_table(path, options.format, options.encoding, *separators, options.sheet, options.skip_rows)
+    skipped = options.skip_rows, options.skip_footer
+    return open_table(path, options.format, options.encoding, *separators, options.sheet, *skipped)
 
 
 def _require_different_uses(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
@@ -284,6 +286,16 @@ def _values(columns: Mapping[str, pa.Array], cell_parser: CellParser, category: 
     return values
 
 
+def _findings_on_texts(columns: Mapping[str, pa.Array], values: Mapping[str, pa.Array]) -> Iterator[Finding]:
+    """Yield findings on texts that are read as numbers, though they are written with zeros in front."""
+    for name, text in columns.items():
+        if is_text(text) and pa.types.is_floating(values[name].type):
+            text = compute.utf8_trim_whitespace(text.filter(compute.is_valid(values[name])))
+            if compute.any(compute.match_substring_regex(text, r"^0\d{3}")).as_py():
+                finding = padded_code_finding(name, text.unique().to_pylist())
+                yield from [] if finding is None else [finding]
+
+
 def require_labels(data: LabelledTable, target: str) -> None:
     """Raise an `InputError` if a row has no label."""
     missing = np.flatnonzero(~data.has_label())
@@ -307,6 +319,8 @@ def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) ->
     hint = _hint(missing, columns)
     if columns and any(_looks_like_data(columns)):
         hint += " " + message("first-line-is-data")
+    elif len(columns) == 1:
+        hint += " " + message("first-line-is-no-name")
     if len(missing) > 2 and 2 * len(missing) > len(needed):
         hint += " " + message("wrong-file", n=len(missing), n_needed=len(needed))
     raise InputError("file-columns-missing", name=name, columns=shortened(map(repr, missing), 5), hint=hint)

@@ -22,6 +22,7 @@ MESSAGES = {
     "explaining": "explaining verdicts",
     # tables that are read
     "odd-quotes": "{name} has an odd number of quotes: one of them may have swallowed rows.",
+    "footer": "{name}: row {row}, the last, may be a footer: column {column!r} holds {word!r} there. If so, leave it out: --skip-footer 1.",
     "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read; --sheet names another.",
     "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
     "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",

@@ -76,6 +76,8 @@ class _Command:
         )
         skipped = "lines of a text file, or rows of a sheet, above the names of the columns (default: 0)"
         self.add("--skip-rows", type=_count, default=0, metavar="N", help=skipped)
+        footers = "lines of a text file, or rows of a sheet, at the end, such as totals (default: 0)"
+        self.add("--skip-footer", type=_count, default=0, metavar="N", help=footers)
         between = "separator of columns, such as ';' or tab (default: detected)"
         self.add("--sep", type=_separator, metavar="CHAR", help=between)
         self.add("--decimal", choices=(".", ","), help="decimal mark (default: detected by column)")

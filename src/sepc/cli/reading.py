@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,9 +15,10 @@ from shlex import quote
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute, ipc, parquet
 from pyarrow import csv as arrow_csv
-from pyarrow import ipc, parquet
 
+from sepc.cli.cell_values import is_text
 from sepc.cli.console import note
 from sepc.cli.json_lines import is_json_lines, read_json_lines
 from sepc.cli.packed import BROKEN, seekable, unpacked
@@ -38,6 +40,11 @@ _NO_TABLES = {
     b"\x89hdf": "an HDF5 file",
     b"\x80\x04\x95": "a pickle",
 }
+_FOOTER = re.compile(
+    r"\W*((sub|grand|overall)[ -]?)?(totals?|sum|average|mean|summe|gesamt\w*|insgesamt|mittelwert|somme|moyenne|suma)"
+    r"\b.{0,20}|\(?\d+ (rows?|records?)\b.{0,20}",
+    re.IGNORECASE,
+)
 _FORMAT_BY_START = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARROW1": "arrow", _ARROW_STREAM: "arrow"}
 
 
@@ -63,6 +70,7 @@ def open_table(
     usual_separator: str | None = None,
     sheet: str | None = None,
     skip_rows: int = 0,
+    skip_footer: int = 0,
 ) -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
@@ -81,6 +89,8 @@ def open_table(
         Name of a sheet of a workbook, or its number, from 1; by default the first that holds something.
     skip_rows : int, default=0
         Lines of a text file, or rows of a sheet, above the names of the columns.
+    skip_footer : int, default=0
+        Lines of a text file, or rows of a sheet, at the end; empty ones do not count.
     """
     name = "standard input" if path == PIPE else path
     with _opened(path) as file, ExitStack() as at_exit:
@@ -89,11 +99,12 @@ def open_table(
         with errors.as_input_errors():
             raw, inner_name = unpacked(file, path)
             file_format = file_format or _detected_format(raw, inner_name)
-            _require_form(file_format, sheet, skip_rows, name)
+            skipped = skip_rows, skip_footer
+            _require_form(file_format, sheet, skipped, name)
             delimiter: str | None = None
             separator = separator or {"csv": ",", "tsv": "\t"}.get(file_format)
             if file_format in ("csv", "tsv", "text"):
-                text = Utf8Stream(raw, name, encoding, skip_rows)
+                text = Utf8Stream(raw, name, encoding, *skipped)
                 separator = text.stated_separator() or separator
                 names, delimiter = names_and_delimiter(text.head(), name, separator, usual_separator)
                 reader = _text_reader(text, names, delimiter, errors)
@@ -101,9 +112,9 @@ def open_table(
                     at_exit.callback(_end, reader, text)
                 schema, batches = reader.schema, _with_ended_quotes(reader, text)
             elif file_format == "jsonl":
-                schema, batches = read_json_lines(Utf8Stream(raw, name, encoding, skip_rows), name, _ROWS)
+                schema, batches = read_json_lines(Utf8Stream(raw, name, encoding, *skipped), name, _ROWS)
             else:
-                schema, batches = _typed_reader(raw, name, file_format, sheet, skip_rows)
+                schema, batches = _typed_reader(raw, name, file_format, sheet, skipped)
             _require_different(schema.names, name)
         batches = _with_rows(batches, errors)
         head = next(batches, None)
@@ -135,22 +146,23 @@ def _detected_format(raw: Any, path: str) -> str:
     return next((form for start, form in _FORMAT_BY_START.items() if head.startswith(start)), text)
 
 
-def _require_form(file_format: str, sheet: str | None, skip_rows: int, name: str) -> None:
+def _require_form(file_format: str, sheet: str | None, skipped: tuple[int, int], name: str) -> None:
     """Raise an `InputError` for options that belong to files of another format."""
     if sheet is not None and file_format != "xlsx":
         raise InputError("option-of-other-files", option="--sheet", name=name, files="Excel workbooks")
-    if skip_rows and file_format in ("parquet", "arrow"):
-        raise InputError("option-of-other-files", option="--skip-rows", name=name, files="texts and workbooks")
+    if any(skipped) and file_format in ("parquet", "arrow"):
+        option = "--skip-rows" if skipped[0] else "--skip-footer"
+        raise InputError("option-of-other-files", option=option, name=name, files="texts and workbooks")
 
 
 def _typed_reader(
-    raw: Any, name: str, file_format: str, sheet: str | None, skip_rows: int
+    raw: Any, name: str, file_format: str, sheet: str | None, skipped: tuple[int, int]
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if file_format == "parquet":
         file = parquet.ParquetFile(seekable(raw))
         return file.schema_arrow, file.iter_batches(_ROWS)
     if file_format == "xlsx":
-        table = read_sheet(seekable(raw), name, sheet, skip_rows)
+        table = read_sheet(seekable(raw), name, sheet, *skipped)
         return table.schema, iter(table.to_batches(_ROWS))
     if raw.peek(4)[:4] == _ARROW_STREAM:
         reader = ipc.open_stream(raw)
@@ -208,7 +220,23 @@ def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: "Utf8Stream") ->
 
 def _with_rows(batches: Iterator[pa.RecordBatch], errors: "_ReadErrors") -> Iterator[pa.RecordBatch]:
     with errors.as_input_errors():
-        yield from (batch for batch in batches if batch.num_rows)
+        n_rows, last = 0, None
+        for batch in batches:
+            if batch.num_rows:
+                yield from [] if last is None else [last]
+                n_rows, last = n_rows + batch.num_rows, batch
+        if last is not None:
+            _note_footer(last, n_rows, errors.name)
+            yield last
+
+
+def _note_footer(last: pa.RecordBatch, n_rows: int, name: str) -> None:
+    """Print a note if the last row of several has a word of footers, such as Total, where no other row has it."""
+    for column, cells in zip(last.schema.names, last.columns, strict=True):
+        word = cells[-1].as_py() if is_text(cells) else None
+        if n_rows > 4 and word and _FOOTER.fullmatch(word) and compute.sum(compute.equal(cells, word)).as_py() == 1:
+            note("footer", name=name, row=n_rows, column=column, word=word)
+            return
 
 
 class _ReadErrors:
@@ -252,15 +280,16 @@ class _ReadErrors:
 class Utf8Stream(io.RawIOBase):
     """Bytes of a text file as UTF-8, with an error for the first byte that is not in the encoding.
 
-    The first `n_skipped` lines are left out.
+    The first `n_skipped` lines are left out, and the last `n_footers` that are not empty.
     """
 
-    def __init__(self, raw: Any, name: str, encoding: str = "utf-8", n_skipped: int = 0) -> None:
+    def __init__(self, raw: Any, name: str, encoding: str = "utf-8", n_skipped: int = 0, n_footers: int = 0) -> None:
         self.raw, self.name, self.encoding = raw, name, encoding
         self.decoder = codecs.getincrementaldecoder(encoding)()
         self.is_utf8 = codecs.lookup(encoding).name == "utf-8"
         self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
         self.buffer, self.ended, self.n_skipped = b"", False, n_skipped
+        self.held, self.n_footers = b"", n_footers  # what may be footers
         if n_skipped:
             self._skip()
 
@@ -312,7 +341,11 @@ class Utf8Stream(io.RawIOBase):
         while True:
             block = self.raw.read(size)
             text = self._decoded(block, final=not block)
-            out = block if self.is_utf8 else text.encode()
+            out = self.held + (block if self.is_utf8 else text.encode())
+            start = len(out)
+            for _ in range(self.n_footers):
+                start = out.rfind(b"\n", 0, len(out[:start].rstrip())) + 1
+            self.held, out = out[start:] if block else b"", out[:start]
             if out or not block:
                 return bytes(out)
 

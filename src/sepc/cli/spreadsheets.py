@@ -16,11 +16,13 @@ from sepc.tables.cells import text_of
 _MOST_ROWS = 1_048_576  # in a sheet of the file format
 
 
-def read_sheet(file: BinaryIO, name: str, sheet: str | None = None, skip_rows: int = 0) -> pa.Table:
+def read_sheet(
+    file: BinaryIO, name: str, sheet: str | None = None, skip_rows: int = 0, skip_footer: int = 0
+) -> pa.Table:
     """Return a sheet of a workbook, by its name or number, from 1; by default the first that is not empty.
 
-    After `skip_rows` its first row holds the names of the columns, without regard to empty rows. Numbers, dates and
-    truths keep their types; a column of several types becomes text.
+    After `skip_rows` its first row holds the names of the columns, without regard to empty rows, of which the last
+    `skip_footer` are left out. Numbers, dates and truths keep their types; a column of several types becomes text.
     """
     from openpyxl import load_workbook
 
@@ -29,6 +31,7 @@ def read_sheet(file: BinaryIO, name: str, sheet: str | None = None, skip_rows: i
     chosen = _first_filled(sheets, name) if sheet is None else _named(sheets, sheet, name)
     _require_results(file, chosen, name)
     rows = _rows(chosen, skip_rows)
+    rows = rows[: max(len(rows) - skip_footer, 0)]
     if not rows:
         raise InputError("sheet-empty", name=name, sheet=chosen.title, skip_rows=skip_rows)
     first, *rows = rows

@@ -19,7 +19,10 @@ _TWO_NUMBERS = (
     rf"(?i)^(?:{_MARKS}*[+-]?{_NUMBER}{_BETWEEN}[+-]?{_NUMBER}\s*(?:{_PART})?{_MARKS}*|P(?:\d+D)?T(?:{_NUMBER}[HMS])+|"
     r"\d+ days?,? .*\d:\d\d)$"
 )
-_MARKED = rf"^(?:{_MARKS}+[+-]?{_NUMBER}{_MARKS}*|[+-]?{_NUMBER}{_MARKS}+)$"
+_MARKED = (
+    rf"^(?:{_MARKS}+[+-]?{_NUMBER}{_MARKS}*|[+-]?{_NUMBER}{_MARKS}+|[+-]?\d[\d.,]*\s*--?|"
+    r"[+-]?\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d*)?|[+-]?\d+ +\d+/\d+)$"
+)
 
 
 def look_at_amounts(text: pa.Array, thousands: str | None = None) -> WrittenNumbers | None:
@@ -65,5 +68,5 @@ def is_two_numbers(different: pa.Array) -> pa.Array:
 
 
 def is_number_with_marks(different: pa.Array) -> pa.Array:
-    """Return which texts are a number among marks: '5.1', 5.1*, ="5.1"."""
+    """Return which texts are a number among marks, or in another form: '5.1', 5.1*, ="5.1", 5.1-, 1,23,456, 2 1/2."""
     return compute.match_substring_regex(different, _MARKED)

@@ -104,6 +104,27 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def nearly_same(texts: Iterable[str]) -> list[list[str]]:
+    """Return the groups of texts that differ only in case, blanks or the spelling of a number, each in their order.
+
+    Examples
+    --------
+    >>> nearly_same(["male", "female", "Male", "1", "1.0"])
+    [['male', 'Male'], ['1', '1.0']]
+    """
+    alike: dict[object, list[str]] = {}
+    for text in texts:
+        alike.setdefault(_plain_form(text), []).append(text)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def _plain_form(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return " ".join(text.casefold().split())
+
+
 def shortened(items: Iterable[object], most: int, what: str = "", between: str = ", ") -> str:
     """Return the first `most` items, and the number of the others, which are called `what`."""
     every = list(items)

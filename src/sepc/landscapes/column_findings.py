@@ -1,4 +1,4 @@
-"""Findings on single columns of a table: label leaks, ids, and values with contradictory records."""
+"""Findings on single columns of a table: label leaks, ids, sentinels, codes, and values with contradictory records."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,6 +15,7 @@ from sepc.landscapes.constants import LEAK_ERRORS, LEAK_GAP, LEAK_OTHERS
 from sepc.landscapes.findings import NAMED, Finding, every_record
 from sepc.landscapes.known_values import KnownValues, SourceColumn
 from sepc.landscapes.linear_dependence import Relation
+from sepc.landscapes.value_findings import code_findings, sentinel_findings
 from sepc.partitions.ordering import canonical_order
 
 
@@ -44,16 +45,19 @@ class _Predictor(NamedTuple):
 
 
 def column_findings(known: KnownValues, codes: IntArray) -> Iterator[Finding]:
-    """Yield findings on label leaks, on ids, and on values whose records contradict others."""
+    """Yield findings on columns that mislead a model, and on values whose records contradict others."""
     yield from trap_findings(known.columns, codes)
     yield from _subgroup_findings(known, codes)
 
 
 def trap_findings(columns: Sequence[SourceColumn], codes: IntArray) -> Iterator[Finding]:
-    """Yield findings on columns that a model should not learn from, ids and label leaks: those of `sepc fit`."""
+    """Yield findings on what a model should not learn from as it is: those of `sepc fit`."""
     ids = [column for column in columns if _is_id(column)]
+    others = [column for column in columns if column not in ids]
     yield from _id_findings(codes, ids)
-    yield from _leak_findings(codes, [column for column in columns if column not in ids])
+    yield from _leak_findings(codes, others)
+    yield from sentinel_findings(others)
+    yield from code_findings(others)
 
 
 def same_column_findings(

@@ -4,7 +4,7 @@ Each class is described by its minimum-volume ellipsoid, the overlap of two clas
 both ellipsoids, and by the volume of the ellipsoid around these (the paper's overlap ratio, OVR).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -141,6 +141,7 @@ def landscape(
     columns: Mapping[str, Sequence[str]] | None = None,
     rows_from: RowNumbers = 1,
     dates: Collection[str] = (),
+    findings: Iterable[Finding] = (),
 ) -> DataLandscape:
     """Describe labelled data before anything is fitted: overlap of the classes, their dimensions, findings.
 
@@ -160,6 +161,8 @@ def landscape(
         Number of the first row in findings, or the number of each.
     dates : collection of str, optional
         The columns of dates: their values may follow each other by equal steps without being ids.
+    findings : iterable of Finding, optional
+        More findings to show, such as `findings_` of the `TableEncoder` that X comes from.
 
     Returns
     -------
@@ -196,7 +199,7 @@ def landscape(
         dimension=survey.hull.dimension,
         notes=tuple(replace(note, n_records=n, share=n / len(data.X)) for note, n in notes),
         overlaps=overlaps,
-        findings=gravest_first(_findings(survey, known, data.codes, overlaps, contradictions, rows_from)),
+        findings=gravest_first([*findings, *_findings(survey, known, data.codes, overlaps, contradictions, rows_from)]),
         ellipsoids=survey.ellipsoids(),
         n_passes=survey.n_read / len(survey.data.X),
         frames=frames,

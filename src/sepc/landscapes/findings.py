@@ -1,6 +1,6 @@
 """Findings on a data set before anything is fitted to it, each with evidence and a remedy."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 
@@ -58,6 +58,21 @@ class Finding:
         """Return the five texts by name."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, texts: Mapping[str, str]) -> "Finding":
+        """Return the finding that `to_dict` described; raise a `TypeError` if it cannot be one.
+
+        Examples
+        --------
+        >>> finding = Finding("constant-feature", "warning", "age is constant", "All have age = 3.", "Drop it.")
+        >>> Finding.from_dict(finding.to_dict()) == finding
+        True
+        """
+        finding = cls(**texts)
+        if finding.severity not in SEVERITIES or not all(isinstance(text, str) for text in texts.values()):
+            raise TypeError(f"{texts} are no five texts of a finding")
+        return finding
+
     def __str__(self) -> str:
         return f"[{self.severity}] {self.code}: {self.title}. {self.evidence} {self.remedy}"
 
@@ -69,8 +84,11 @@ class Finding:
 
 
 def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings by severity, otherwise in their order."""
-    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+    """Return findings by severity, otherwise in their order; of several with the same title the first."""
+    different: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        different.setdefault((finding.code, finding.title), finding)
+    return tuple(sorted(different.values(), key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def feature_findings(

@@ -2,8 +2,8 @@
 
 Equal records are copies, or records that happen to be equal. They are taken for copies where a column shows that
 coincidence is improbable: one with ten values or more, in which at least half of the different records have a value
-that no other has. Such records count once. Where all columns have few values, equal records are ordinary, and each
-counts. That depends on records and labels alone, not on their order.
+that no other has. Such records count once. Where all columns have few values, or a record has no value in the others,
+equal ones are ordinary, and each counts. That depends on records and labels alone, not on their order.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import is_of, stays_on_device
 from sepc.model.row_digests import row_digests
 
@@ -46,18 +46,19 @@ def independent_records(clf: Any, X: Any, labels: Sequence[Any], groups: Sequenc
     notes = notes if learned is None and hasattr(last, "has_learned") else []
     if not (n_learned or n_equal):
         return IndependentRecords(everything, " ".join(notes))
-    if _tells_apart(points[rows]):
-        if learned is not None and n_learned:
-            raise InputError(
-                "calibration-records-learned", n=n_learned, n_records=len(labels), rows=np.flatnonzero(learned)
-            )
-        notes.append(f"Repeated records ({n_equal:,}) count once: too many values differ for coincidence.")
-        return IndependentRecords(rows, " ".join(notes))
-    if n_equal:
-        notes.append(f"Equal records ({n_equal:,}) all count: with so few values that is ordinary.")
+    may_be_copy = np.asarray(~np.isnan(points[:, _tells_apart(points[rows])]).all(axis=1))
+    if learned is not None and (learned & may_be_copy).any():
+        found = np.flatnonzero(learned & may_be_copy)
+        raise InputError("calibration-records-learned", n=len(found), n_records=len(labels), rows=found)
+    may_be_copy[rows] = False
+    n_copies = int(np.count_nonzero(may_be_copy))
+    if n_copies:
+        notes.append(f"Repeated records ({n_copies:,}) count once: too many values differ for coincidence.")
+    if n_equal > n_copies:
+        notes.append(f"Equal records ({n_equal - n_copies:,}) all count: with so few values that is ordinary.")
     if n_learned:
         notes.append(f"Some equal training records ({n_learned:,}), and count: with so few values that is ordinary.")
-    return IndependentRecords(everything, " ".join(notes))
+    return IndependentRecords(np.flatnonzero(~may_be_copy), " ".join(notes))
 
 
 def _numbers(X: Any) -> FloatArray:
@@ -74,10 +75,9 @@ def _codes(values: Sequence[Any]) -> FloatArray:
     return np.unique([str(value) for value in values], return_inverse=True)[1].astype(np.float64)
 
 
-def _tells_apart(points: FloatArray) -> bool:
-    """Return whether a column of different records shows that equal ones are copies."""
-    for column in points.T:
-        counts = np.unique(column[~np.isnan(column)], return_counts=True)[1]
-        if len(counts) >= _FEWEST_VALUES and 2 * np.count_nonzero(counts == 1) >= len(points):
-            return True
-    return False
+def _tells_apart(points: FloatArray) -> BoolArray:
+    """Return which columns of different records show that equal ones are copies, shape (d,)."""
+    counts = [np.unique(column[~np.isnan(column)], return_counts=True)[1] for column in points.T]
+    return np.array(
+        [len(c) >= _FEWEST_VALUES and 2 * np.count_nonzero(c == 1) >= len(points) for c in counts], dtype=bool
+    )

@@ -15,6 +15,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 from sepc.estimators.base import TrustClassifier
 from sepc.explanations.vocabulary import Vocabulary, Word
+from sepc.landscapes.findings import Finding
 from sepc.model.acceptance import PROMISE
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
@@ -129,6 +130,13 @@ class Subject:
 
             return date_columns(step.columns_)
         return []
+
+    @property
+    def findings_on_texts(self) -> tuple[Finding, ...]:
+        """Findings on the texts of the training table."""
+        for _, step in getattr(self.clf, "steps", ())[:-1]:
+            return tuple(step.findings_)
+        return ()
 
     def named(self, features: IntArray) -> list[str]:
         """Return the columns that some features, given by number, belong to."""

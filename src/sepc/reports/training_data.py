@@ -27,11 +27,11 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
     They name training records by row number, from `rows_from` on, only if `training_rows`.
     """
     model, records = subject.model, subject.model.records
-    of_test = [*of_new_values(subject), *of_values_out_of_range(subject)]
+    of_texts = [*of_new_values(subject), *of_values_out_of_range(subject), *subject.findings_on_texts]
     if records is None:
         return {
             "note": "The model holds no training records, so nothing can be said of them.",
-            "findings": [finding.to_dict() for finding in of_test],
+            "findings": [finding.to_dict() for finding in of_texts],
             "pairs": None,
         }
     # In the original order: findings name rows.
@@ -46,7 +46,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
     view = landscape(X, model.classes[records.codes[order]], columns=columns, rows_from=numbers, dates=subject.dates)
     found = [
         *of_known_records(subject),
-        *of_test,
+        *of_texts,
         *(_redacted(finding, training_rows) for finding in view.findings),
     ]
     if isinstance(subject.classifier, SEPClassifier):

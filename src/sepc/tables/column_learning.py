@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.common.text import plural, shortened
+from sepc.common.text import nearly_same, plural, shortened
 from sepc.common.typing import FloatArray
+from sepc.landscapes.findings import Finding
+from sepc.landscapes.value_findings import padded_code_finding, spelling_finding
 from sepc.tables.cells import (
     BOOL,
     DATE,
@@ -139,6 +141,17 @@ def _reason_against(texts: Sequence[str], n_known: int) -> str:
             f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
         )
     return "" if n_values else "no row has a value"
+
+
+def finding_on_texts(column: Column, raw: Any) -> Finding | None:
+    """Return a finding on how the values of a column are written, if there is one."""
+    if column.kind == CATEGORY and nearly_same((*column.levels, *column.pooled)):
+        cells = as_category(read_cells(raw))
+        counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.texts))
+        return spelling_finding(column.name, dict(sorted(zip(cells.texts.tolist(), counts.tolist(), strict=True))))
+    if column.kind == NUMBER and (cells := read_cells(raw)).kind == TEXT:
+        return padded_code_finding(column.name, cells.texts.tolist())
+    return None
 
 
 def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:

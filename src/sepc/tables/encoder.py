@@ -16,8 +16,9 @@ from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
+from sepc.landscapes.findings import Finding
 from sepc.tables.cells import Table, read_table
-from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column, notes_on
+from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, finding_on_texts, learn_column, notes_on
 from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
@@ -61,6 +62,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of Column
         Encoding of each column.
+    findings_ : tuple of Finding
+        Findings on the texts of the table: codes that are read as numbers, values of a category in two spellings. Hand
+        them to `landscape`; a report of a pipeline shows them.
     gap_counts_ : ndarray of int, shape (most_gaps + 1,)
         Number of training rows with no gap, one, two and so on: see `gap_typicality`.
     text_notation_ : TextNotation
@@ -137,11 +141,13 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
                 warn("column-left-out", name=column.name, reason=column.reason)
         gap_counts = np.bincount(_number_of_gaps(columns, table.columns, in_training=True))
         self._set_columns(columns, gap_counts, table.has_names)
+        found = (finding_on_texts(column, table.columns[column.name]) for column in columns)
+        self.findings_ = tuple(finding for finding in found if finding is not None)
         return self
 
     def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
         self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
-        self.text_notation_ = TextNotation()
+        self.text_notation_, self.findings_ = TextNotation(), ()
         if have_names:
             self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -428,6 +434,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
             state["categorical_features"] = sorted(categories)
         if self.text_notation_ != TextNotation():
             state["text_notation"] = self.text_notation_.to_dict()
+        if self.findings_:
+            state["findings"] = [finding.to_dict() for finding in self.findings_]
         return state
 
     @classmethod
@@ -437,7 +445,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         state : dict
-            ``text_notation`` and ``categorical_features`` are optional.
+            ``text_notation``, ``categorical_features`` and ``findings`` are optional.
 
         Returns
         -------
@@ -450,7 +458,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         True
         """
         expected = {"min_share", "max_levels", "named", "columns", "gap_counts"}
-        known = isinstance(state, Mapping) and set(state) - {"text_notation", "categorical_features"} == expected
+        optional = {"text_notation", "categorical_features", "findings"}
+        known = isinstance(state, Mapping) and set(state) - optional == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("encoder-state")
         columns = tuple(Column.from_dict(values) for values in state["columns"])
@@ -468,6 +477,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         encoder._set_columns(columns, _checked_gap_counts(state["gap_counts"], columns), bool(state["named"]))
         if "text_notation" in state:
             encoder.text_notation_ = TextNotation.from_dict(state["text_notation"])
+        encoder.findings_ = _checked_findings(state.get("findings", []))
         return encoder
 
     def __sklearn_tags__(self) -> Any:
@@ -489,6 +499,13 @@ def _checked_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
     if not whole or not 0 < len(counts) <= len(columns) + 1 or not any(counts):
         raise InputError("encoder-counts", counts=counts)
     return np.array(counts, dtype=np.int64)
+
+
+def _checked_findings(findings: Any) -> tuple[Finding, ...]:
+    try:
+        return tuple(Finding.from_dict(one) for one in findings)
+    except TypeError as error:
+        raise InputError("encoder-state") from error
 
 
 def _require_features(columns: tuple[Column, ...]) -> None:

@@ -45,7 +45,7 @@ from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.landscapes.column_findings import trap_findings
-from sepc.landscapes.findings import Finding
+from sepc.landscapes.findings import Finding, gravest_first
 from sepc.landscapes.known_values import KnownValues
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.persist import save
@@ -146,13 +146,14 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
 
 
 def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
-    """Return findings on columns that leak the label or identify rows."""
+    """Return findings on columns that a model should not learn from as they are."""
     features = model["columns"].transform(data.table)
     names = features.columns.tolist()
     columns = features_by_column(model["columns"].columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
     dates = date_columns(model["columns"].columns_)
-    found = trap_findings(KnownValues.of(X, names, columns, dates).columns, codes)
+    of_values = trap_findings(KnownValues.of(X, names, columns, dates).columns, codes)
+    found = gravest_first([*model["columns"].findings_, *of_values])
     return [finding for finding in found if finding.severity != "note"]
 
 
@@ -201,6 +202,7 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
     model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
     model["columns"].text_notation_ = data.notation
+    model["columns"].findings_ += data.findings
     model.row_numbers_ = data.row_numbers
     return model
 

@@ -21,9 +21,16 @@ def run(options: Namespace) -> None:
     names = features.columns.tolist()
     columns = features_by_column(encoder.columns_, names)
     with step_progress("landscape") as on_step:
-        dates = date_columns(encoder.columns_)
         numbers = data.numbers_in_file
-        found = landscape(features, data.labels, on_step=on_step, columns=columns, rows_from=numbers, dates=dates)
+        found = landscape(
+            features,
+            data.labels,
+            on_step=on_step,
+            columns=columns,
+            rows_from=numbers,
+            dates=date_columns(encoder.columns_),
+            findings=encoder.findings_ + data.findings,
+        )
     if options.json:
         rows = [numbers[[*group]].tolist() for group in found.contradictions]
         unlabelled = {"unlabelled": data.n_unlabelled}
