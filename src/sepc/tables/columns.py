@@ -25,6 +25,8 @@ from sepc.tables.cells import (
 )
 
 CATEGORY, LEFT_OUT = "category", "left out"
+# Reason of a column that a classifier has chosen not to read.
+NOT_READ = "not read"
 KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
 
 

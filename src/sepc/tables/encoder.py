@@ -18,7 +18,7 @@ from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column, notes_on
-from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
+from sepc.tables.columns import LEFT_OUT, NOT_READ, Column, feature_names, feature_slices, features_by_column
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
 
@@ -138,6 +138,19 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         gap_counts = np.bincount(_number_of_gaps(columns, table.columns, in_training=True))
         self._set_columns(columns, gap_counts, table.has_names)
         return self
+
+    def _leave_out(self, X: Any, features: Iterable[str]) -> None:
+        """Leave out the columns of the training table X without one of these features."""
+        read = set(features)
+        names = features_by_column(self.columns_, self.get_feature_names_out().tolist())
+        columns = tuple(
+            column
+            if column.kind == LEFT_OUT or not read.isdisjoint(names[column.name])
+            else Column(column.name, LEFT_OUT, n_missing=column.n_missing, reason=NOT_READ)
+            for column in self.columns_
+        )
+        gaps = _number_of_gaps(columns, read_table(X).columns, in_training=True)
+        self.columns_, self.gap_counts_ = columns, np.bincount(gaps)
 
     def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
         self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
