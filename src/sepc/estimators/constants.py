@@ -17,8 +17,8 @@ LEAST_VALUES = 20
 # Records that the scales are chosen by.
 CHOOSING_RECORDS = 2000
 
-# Of more columns than this, and than records, a model reads only some: up to here a fit takes seconds and its file has a
-# few megabytes; both grow with the square of the number of columns, and faster.
+# Of more columns than this, and than records, a model reads only some: up to here a fit takes seconds and its file has
+# a few megabytes; both grow with the square of the number of columns, and faster.
 MOST_COLUMNS = 500
 # Numbers of columns that are then tried, and the least number of records for each: with more columns than records
 # nearly all new records would be strange.

@@ -86,9 +86,7 @@ class Apart(NamedTuple):
     part: IntArray
     cores: list[Core]
 
-    def in_units(
-        self, standardize: bool, curves_of: Callable[[FloatArray], Curves | None] = lambda _: None
-    ) -> "Apart":
+    def in_units(self, standardize: bool, curves_of: Callable[[FloatArray], Curves | None] = lambda _: None) -> "Apart":
         """Return the same in the units of a model; `curves_of` returns the curves of points in their original units."""
         cores = [replace(core, points=core.points.copy()) for core in self.cores]
         for core in cores:

@@ -100,7 +100,7 @@ def _ranked(X: FloatArray, codes: IntArray) -> IntArray:
 
 
 def _canonical_order(training: TrainingSet) -> IntArray:
-    """Return the order of rows by class, and by coordinates within each; gaps order those that are equal but for them."""
+    """Return the order of rows by class, and by coordinates within each; gaps order those equal but for them."""
     filled, gaps = _filled(training.X), np.isnan(training.X)
     by_gaps = np.lexsort(gaps.T) if gaps.any() else np.arange(len(filled))
     return by_gaps[canonical_rows(filled[by_gaps], training.codes[by_gaps], len(training.classes))]

@@ -123,7 +123,7 @@ def _unpack_read(clf: TrustClassifier, packed: Header) -> None:
     """Set the columns that the model of a classifier reads, and all that it takes."""
     read, n = np.array(packed["columns"], dtype=np.int64), require_integer(packed["n_columns"])
     ascending = len(read) == clf.n_features_in_ and bool((np.diff(read) > 0).all())
-    require(ascending and 0 <= read[0] and read[-1] < n, "columns that are read")
+    require(ascending and read[0] >= 0 and read[-1] < n, "columns that are read")
     clf.columns_read_, clf.n_features_in_ = read, n
     if packed["names"] is not None:
         names = np.array(require_texts(packed["names"], n), dtype=object)

@@ -147,9 +147,7 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     notes = [f"Numbers, taken as they are: {shortened(unchanged, 6)}."] if unchanged else []
     is_told = set(unchanged)
     notes += [
-        f"{c.name}: {_features(c)}{_missing(c)}."
-        for c in columns
-        if c.name not in is_told and c.reason != NOT_READ
+        f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in is_told and c.reason != NOT_READ
     ]
     if n_unread := sum(c.reason == NOT_READ for c in columns):
         notes.append(

@@ -225,15 +225,15 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     def _read(self, X: Any) -> Table:
         """Return a table that has all columns with features."""
         check_is_fitted(self)
-        table = read_table(X)
+        needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
+        table = read_table(X, set(needed))
         if not (table.has_names and hasattr(self, "feature_names_in_")):
             # By position: scikit-learn checks their number and names.
             validate_data(self, X, reset=False, skip_check_array=True)
             names = [column.name for column in self.columns_]
             return table._replace(columns=dict(zip(names, table.columns.values(), strict=True)))
-        missing = [c.name for c in self.columns_ if c.kind != LEFT_OUT and c.name not in table.columns]
+        missing = [name for name in needed if name not in table.columns]
         if missing:
-            needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
             raise InputError(
                 "table-columns-missing",
                 columns=", ".join(map(repr, missing)),
