@@ -57,8 +57,9 @@ def chosen_scales(
 
 def curves_like(curves: Curves | None, X: FloatArray) -> Curves | None:
     """Return the functions of such a choice for other columns: of those of points, shape (n, d), with heavy tails."""
-    heavy = np.empty(0) if curves is None else np.flatnonzero(has_heavy_tails(X))
-    return Curves.of(X, heavy, np.full(len(heavy), curves.ranked[0])) if curves is not None and len(heavy) else None
+    if curves is None or not len(heavy := np.flatnonzero(has_heavy_tails(X))):
+        return None
+    return Curves.of(X, heavy, np.full(len(heavy), curves.ranked[0]))
 
 
 def has_heavy_tails(X: FloatArray) -> BoolArray:

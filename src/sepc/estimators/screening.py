@@ -36,7 +36,7 @@ class Screened(NamedTuple):
 def is_wide(training: TrainingSet) -> bool:
     """Return whether a training set has so many columns that a model reads only some of them."""
     n, d = training.X.shape
-    return d > max(MOST_COLUMNS, n) and n <= CORE_RECORDS
+    return bool(d > max(MOST_COLUMNS, n) and n <= CORE_RECORDS)
 
 
 def screened(training: TrainingSet, n_imp: int | float | None, only_counts: bool = False) -> Screened:

@@ -139,6 +139,14 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         self._set_columns(columns, gap_counts, table.has_names)
         return self
 
+    def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
+        self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
+        self.text_notation_ = TextNotation()
+        if have_names:
+            self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
     def _leave_out(self, X: Any, features: Iterable[str]) -> None:
         """Leave out the columns of the training table X without one of these features."""
         read = set(features)
@@ -151,14 +159,6 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         )
         gaps = _number_of_gaps(columns, read_table(X).columns, in_training=True)
         self.columns_, self.gap_counts_ = columns, np.bincount(gaps)
-
-    def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
-        self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
-        self.text_notation_ = TextNotation()
-        if have_names:
-            self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_parameters(self) -> None:
         if isinstance(self.min_share, bool) or not (isinstance(self.min_share, Real) and 0.0 <= self.min_share < 1.0):
