@@ -5,10 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, save
+from sepc import SEPClassifier, SEPEnsembleClassifier, landscape, load, make_table_pipeline, save
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.validation import training_set
-from sepc.estimators.screening import is_wide, screened, separations
+from sepc.estimators.screening import screened
+from sepc.model.telling_columns import is_wide, separations
 from sepc.tables.columns import LEFT_OUT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sepc.common.errors.SepcWarning")
@@ -55,10 +56,9 @@ class TestSeparations:
 
 class TestChoice:
     def test_few_records_of_many_columns_are_wide(self):
-        X, y = wide(30)
-        assert is_wide(training_set(X, y))
-        assert not is_wide(training_set(X[:, :500], y))
-        assert not is_wide(training_set(np.tile(X[:, :600], (21, 1)), np.tile(y, 21)))
+        assert is_wide(30, 1200)
+        assert not is_wide(30, 500)
+        assert not is_wide(630, 600)
 
     def test_telling_columns_are_read(self, fitted):
         assert {7, 300, 301, 900, 1100} & set(fitted.columns_read_.tolist()) >= {7, 300, 301}
@@ -213,3 +213,9 @@ class TestTables:
         table = frame_of(X).assign(text=np.where(np.arange(60) % 2, "a", "b"))
         model = make_table_pipeline().fit(table, y)
         assert model["columns"].gap_counts_.tolist() == [60]
+
+    def test_a_landscape_describes_some_columns(self):
+        X, y = wide(60)
+        with pytest.warns(SepcWarning, match="the landscape describes the 8"):
+            found = landscape(frame_of(X), y)
+        assert set(found.features) > {"g7", "g300", "g301"}

@@ -15,10 +15,11 @@ from sepc.common.validation import TrainingSet, feature_labels, names_of, new_po
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error, limits_if_asked, the_only_row
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
-from sepc.estimators.screening import is_wide, screened
+from sepc.estimators.screening import screened
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS
 from sepc.model.partition_model import CountModel, DensityModel
+from sepc.model.telling_columns import is_wide
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -203,7 +204,7 @@ class SEPClassifier(TrustClassifier):
         scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
         if scattered is None:
             checked = training_set(X, y, self, sample_weight)
-            if not is_wide(checked):
+            if not is_wide(*checked.X.shape):
                 self.columns_read_ = None
                 return fit_in_memory, arranged(checked), checked
             found, self.columns_read_ = screened(checked, self.n_imp, self.trust in HELD_OUT_METHODS)

@@ -17,14 +17,6 @@ LEAST_VALUES = 20
 # Records that the scales are chosen by.
 CHOOSING_RECORDS = 2000
 
-# Of more columns than this, and than records, a model reads only some: up to here a fit takes seconds and its file has
-# a few megabytes; both grow with the square of the number of columns, and faster.
-MOST_COLUMNS = 500
-# Numbers of columns that are then tried, and the least number of records for each: with more columns than records
-# nearly all new records would be strange.
-NUMBERS_READ = (4, 8, 16, 32, 64, 128)
-RECORDS_A_COLUMN = 4
-
 # Up to this share of different records equal ones may be no copies: a table of a few values has them by its nature.
 # Then this share of them has an equal with another label, which no copy has, or no feature has more values than this
 # number times the root of the number of different records: these are combinations of a few values.

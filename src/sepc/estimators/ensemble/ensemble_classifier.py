@@ -15,8 +15,9 @@ from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, fit_ense
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
-from sepc.estimators.screening import is_wide, screened
+from sepc.estimators.screening import screened
 from sepc.explanations.vocabulary import Vocabulary
+from sepc.model.telling_columns import is_wide
 
 
 class SEPEnsembleClassifier(TrustClassifier):
@@ -137,7 +138,7 @@ class SEPEnsembleClassifier(TrustClassifier):
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             progress = Progress(self, ["ensemble"], self.verbose, "members made")
             self.columns_read_ = None
-            if not is_wide(checked):
+            if not is_wide(*checked.X.shape):
                 training = arranged(checked)
             else:
                 training, self.columns_read_ = screened(checked, self.n_imp)
