@@ -109,6 +109,27 @@ class TestInterruption:
         assert list(said(told)) == ["interrupted" if number == signal.SIGINT else "stopped"]
         assert files(here) == set()
 
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_ends_a_long_call_that_does_not_return_to_python(self, here, number, code):
+        busy = (
+            "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "import hashlib, sys; from sepc.cli import main; from sepc.common import archive\n"
+            "def write(arrays):\n"
+            "    print('busy', flush=True)\n"
+            "    hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)\n"
+            "archive._shared = write\n"
+            "sys.exit(main(['fit', 'train.csv', '--target', 'label', '-o', 'new.sepc']))"
+        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, "-c", busy], **pipes) as process:
+            assert process.stdout.readline() == b"busy\n"
+            assert len(list(here.glob(".*.tmp"))) == 1
+            process.send_signal(number)
+            told = process.communicate(timeout=60.0)[1].decode()
+        assert process.returncode == code
+        assert list(said(told.splitlines()[-1])) == ["interrupted" if number == signal.SIGINT else "stopped"]
+        assert files(here) == set()
+
     def test_a_reader_that_leaves_is_no_traceback(self):
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         with subprocess.Popen([sys.executable, "-m", "sepc", "predict", "model.sepc", "-"], **pipes) as process:

@@ -8,11 +8,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NoReturn
 
 from sepc.cli.console import UsageError, be_quiet, complain, note_text
 from sepc.cli.messages import printed
 from sepc.cli.parser import make_parser
+from sepc.cli.signals import Stopped, ended_by_signals
 from sepc.common.errors import SepcError, SepcWarning
 
 # Modules of the extras; any other missing module is an error in this package.
@@ -27,7 +27,7 @@ def run(argv: list[str] | None = None) -> int:
         return int(ended.code or 0)
     be_quiet(options.quiet)
     try:
-        with _warnings_as_notes(), _stopped_by_signals():
+        with _warnings_as_notes(), ended_by_signals():
             import_module(f"sepc.cli.commands.{options.command}").run(options)
             sys.stdout.flush()
     except BaseException as error:
@@ -40,7 +40,7 @@ def run(argv: list[str] | None = None) -> int:
 def _is_expected(error: BaseException) -> bool:
     if isinstance(error, ModuleNotFoundError):
         return (error.name or "").split(".")[0] in _OPTIONAL
-    return isinstance(error, (SepcError, OSError, MemoryError, KeyboardInterrupt, _Stopped))
+    return isinstance(error, (SepcError, OSError, MemoryError, KeyboardInterrupt, Stopped))
 
 
 def _report_error(error: BaseException, options: Namespace) -> int:
@@ -52,7 +52,7 @@ def _report_error(error: BaseException, options: Namespace) -> int:
     if isinstance(error, KeyboardInterrupt):
         complain(f"sepc: {printed('interrupted')}")
         return 128 + signal.SIGINT
-    if isinstance(error, _Stopped):
+    if isinstance(error, Stopped):
         complain(f"sepc: {printed('stopped')}")
         return 128 + error.signal
     complain(f"sepc {options.command}: {_message(error, options)}")
@@ -70,29 +70,6 @@ def _message(error: BaseException, options: Namespace) -> str:
         name = error.filename or getattr(options, "output", None) or "standard output"
         return f"{os.fspath(name)}: {error.strerror}"
     return str(error)
-
-
-class _Stopped(BaseException):
-    def __init__(self, signal: int) -> None:
-        self.signal = signal
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Let a termination undo unfinished writes, as an interruption does."""
-
-    def stop(number: int, frame: Any) -> NoReturn:  # noqa: ARG001
-        raise _Stopped(number)
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread, which alone handles signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -172,7 +173,7 @@ def _typed_reader(
 
 
 def _require_different(names: list[str], name: str) -> None:
-    duplicates = sorted({column for column in names if names.count(column) > 1})
+    duplicates = sorted(name for name, n in Counter(names).items() if n > 1)
     if duplicates:
         raise InputError("file-columns-duplicated", name=name, columns=", ".join(map(repr, duplicates)))
 

@@ -7,6 +7,14 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+_unfinished: set[Path] = set()
+
+
+def discard_unfinished() -> None:
+    """Remove the files that are being written, of a process that is about to end."""
+    for part in list(_unfinished):
+        part.unlink(missing_ok=True)
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -21,6 +29,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
         return
     part = target.with_name(f".{uuid4().hex}.tmp")  # not the name and a suffix, which could be too long
+    _unfinished.add(part)
     try:
         with _opened(part, given) as file:
             yield file
@@ -31,6 +40,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+        _unfinished.discard(part)
 
 
 def _opened(part: Path, given: Path) -> BinaryIO:

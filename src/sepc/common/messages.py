@@ -207,6 +207,8 @@ MESSAGES = {
     "random-state": "random_state is {random_state!r}; expected a seed, an int of 0 or more.",
     "sample-weight-not-in-memory": "sample_weight is given with training data outside memory; expected none. Repeat the records that count more, or fit a part that fits into memory.",
     "set-label-unknown": "y_cal holds {label!r}, which the classifier does not know; expected labels among {classes}, since a set holds no others. Fit with such records, or correct their labels; leave them out only if new records never have this label.",
+    "landscape-screened": "Of {n_columns:,} columns, more than the {n_records:,} records, the landscape describes the {n_read:,} whose ranks tell the labels apart best: classes overlap less there than in others.",
+    "columns-screened": "Of {n_columns:,} columns, more than the {n_records:,} records, the model reads {n_read:,}: those whose ranks tell the labels apart best. Held-out records, judged by columns that were chosen without them, set their number and the trust.",
     "too-few-points": "{regions}: fewer training points than the {n_features} features, too few for an ellipsoid. They stay isolated points, which decide only on records that are nearer to them than to any ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records.",
     "unknown-ellipsoid": "there is no ellipsoid with label {label!r} and name {region!r}; expected one of {names}. `regions()` lists them; a label with too few records for an ellipsoid has only isolated points.",
     # tables

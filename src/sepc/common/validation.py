@@ -159,6 +159,10 @@ class TrainingSet(NamedTuple):
     rows: IntArray | None
     n_rows: int
 
+    def of_columns(self, columns: IntArray) -> "TrainingSet":
+        """Return the same with some columns alone."""
+        return self._replace(X=self.X[:, columns], features=[self.features[j] for j in columns])
+
 
 def training_set(
     X: Any, y: Any, estimator: BaseEstimator | None = None, sample_weight: Any = None, allow_nan: bool = False
@@ -195,12 +199,28 @@ def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[s
 
 
 def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """Return checked points for a fitted estimator, shape (n, n_features): finite, or NaN where it allows that."""
+    """Return checked points for a fitted estimator, shape (n, n_features): finite, or NaN where it allows that.
+
+    Where its model reads some columns alone, these; a frame need have no others.
+    """
+    read: IntArray | None = getattr(estimator, "columns_read_", None)
+    if read is not None and (of_these := _of_columns(estimator, read, X)) is not None:
+        estimator, read = of_these, None
     with _texts_explained():
         X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
     if not are_numbers(X):
         require_numbers(X, getattr(estimator, "feature_names_in_", None), takes_missing_values(estimator))
-    return np.asarray(X)
+    return np.asarray(X) if read is None else np.ascontiguousarray(X[:, read])
+
+
+def _of_columns(estimator: Any, columns: IntArray, X: Any) -> BaseEstimator | None:
+    """Return an estimator of some columns to check a frame that has these alone; None for all else."""
+    given, names = names_of(X), getattr(estimator, "feature_names_in_", None)
+    if given is None or names is None or not np.array_equal(given, names[columns]):
+        return None
+    holder = _Validation(takes_missing_values(estimator))
+    holder.n_features_in_, holder.feature_names_in_ = len(columns), given
+    return holder
 
 
 def takes_missing_values(estimator: BaseEstimator) -> bool:

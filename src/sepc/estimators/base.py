@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.messages import message
 from sepc.common.site import LinkedToSite
@@ -46,6 +46,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     _digests: Digests | None = None
     about_: About
     _frames: FrameMaker
+    columns_read_: IntArray | None = None
 
     @property
     def frame_maker(self) -> FrameMaker:
@@ -227,6 +228,16 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     def _policy(self, classes: NDArray[Any], class_count: IntArray) -> Policy | None:
         return Policy.of(classes, class_count, self.class_prior, self.costs)
+
+    def _warn_of_unread(self) -> None:
+        if self.columns_read_ is not None:
+            n = sum(self.class_count_.tolist())
+            warn("columns-screened", n_read=len(self.columns_read_), n_columns=self.n_features_in_, n_records=n)
+
+    def _read_all_of(self, names: Sequence[str]) -> None:
+        """Become a classifier of the columns that the model reads, which have these names."""
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        self.columns_read_ = None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each point; always one of `classes_`.

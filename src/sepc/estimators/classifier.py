@@ -15,9 +15,11 @@ from sepc.common.validation import TrainingSet, feature_labels, names_of, new_po
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error, limits_if_asked, the_only_row
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
+from sepc.estimators.screening import screened
 from sepc.model.counts import records_are_missing
-from sepc.model.decision import DENSITY_METHODS
+from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS
 from sepc.model.partition_model import CountModel, DensityModel
+from sepc.model.telling_columns import is_wide
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -90,6 +92,9 @@ class SEPClassifier(TrustClassifier):
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
+    columns_read_ : ndarray of int, shape (n_read,), or None
+        The columns of X that the model reads, where it had more than 500 of them, and more than records: those whose
+        ranks tell the labels apart best, 4 to 128 of them. None where it reads all.
 
     Notes
     -----
@@ -178,6 +183,8 @@ class SEPClassifier(TrustClassifier):
             self._policy(training.classes, np.ones(len(training.classes), dtype=np.int64))  # refuses what cannot be
             progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
+            if self.columns_read_ is not None:
+                features = [features[j] for j in self.columns_read_]
             fitted = fit(training, features, settings, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
@@ -185,6 +192,7 @@ class SEPClassifier(TrustClassifier):
             self.partitions_, self._is_frame = fitted.partitions, hasattr(self, "feature_names_in_")
             self.mean_, self.scale_ = fitted.model.scales.mean, fitted.model.scales.scale
         self._warn_of_isolated()
+        self._warn_of_unread()
         return self
 
     def _settings(self) -> FitSettings:
@@ -196,10 +204,14 @@ class SEPClassifier(TrustClassifier):
         scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
         if scattered is None:
             checked = training_set(X, y, self, sample_weight)
-            return fit_in_memory, arranged(checked), checked
+            if not is_wide(*checked.X.shape):
+                self.columns_read_ = None
+                return fit_in_memory, arranged(checked), checked
+            found, self.columns_read_ = screened(checked, self.n_imp, self.trust in HELD_OUT_METHODS)
+            return fit_in_memory, found, checked.of_columns(self.columns_read_)
         if sample_weight is not None:
             raise InputError("sample-weight-not-in-memory")
-        self.n_features_in_, names = scattered.records.dim, names_of(X)
+        self.n_features_in_, names, self.columns_read_ = scattered.records.dim, names_of(X), None
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
@@ -207,9 +219,9 @@ class SEPClassifier(TrustClassifier):
         return fit_scattered, scattered, None
 
     def _warn_of_isolated(self) -> None:
-        few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
+        few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < len(self.model_.features)]
         if few:
-            warn("too-few-points", regions=", ".join(few), n_features=self.n_features_in_)
+            warn("too-few-points", regions=", ".join(few), n_features=len(self.model_.features))
 
     def regions(self) -> Any:
         """Return one row per ellipsoid: its counts, and its range in the original units.

@@ -130,7 +130,7 @@ def fit_densities(
     if not calibrated:
         choice = Choice(categories)
         return DensityFit(*mixture_by(choice), identity_calibration(class_count)), choice
-    if known is not None and np.array_equal(known.core.points, core.points):
+    if known is not None and core.apart is None and np.array_equal(known.core.points, core.points):
         search = Search(core, len(classes), unit, known.part, known.seen)
     else:
         search = Search.of(core, classes, unit, n_imp, options)
@@ -151,7 +151,7 @@ class Search:
 
     `unit`, shape (d,), are units of length of the densities that are to be calibrated; `part`, shape (n,), is the
     number of the partition that has not seen each record, `IN_NO_PART` where all have; `seen` are the rows of each
-    partition, and the block of each row, class by class.
+    partition, and the block of each row, class by class. Partitions in columns of their own have `cores`.
     """
 
     def __init__(
@@ -161,8 +161,12 @@ class Search:
         unit: FloatArray,
         part: IntArray,
         seen: Sequence[tuple[IntArray, IntArray]],
+        cores: Sequence[Core] | None = None,
     ) -> None:
         self.core, self.with_gaps, self.unit, self.part, self.seen = core, core.with_gaps, unit, part, seen
+        # What each partition sees, in columns of its own where there are such.
+        self.cores = [core] * len(seen) if cores is None else list(cores)
+        self.points = [self.with_gaps] * len(seen) if cores is None else [one.with_gaps for one in self.cores]
         self.class_count = np.bincount(core.codes, minlength=n_classes)
         # Equal records are in the same part and have the same loss: they are not independent.
         self.witness = groups_of(core.points, core.codes).of_record
@@ -179,8 +183,11 @@ class Search:
     ) -> "Search":
         """Partition a core without each of its parts: those of a search of the same records in other units, if any."""
         points, codes = core.points, core.codes
+        of_parts, cores = [core] * N_PARTS, list[Core]()
         if like is not None:
             parts = like.part
+        elif core.apart is not None:
+            parts, of_parts = core.apart
         elif core.hashes is None:
             parts = parts_of(points, codes)
         else:
@@ -192,8 +199,9 @@ class Search:
             if not len(out) or len(np.unique(codes[seen])) < len(classes):
                 continue  # where records are few, or all of a class are equal: without them it would be unknown
             part[out] = len(partitioned)
-            partitioned.append((seen, _blocks(points[seen], codes[seen], classes, n_imp, options)))
-        search = cls(core, len(classes), unit, part, partitioned)
+            partitioned.append((seen, _blocks(of_parts[k].points[seen], codes[seen], classes, n_imp, options)))
+            cores.append(of_parts[k])
+        search = cls(core, len(classes), unit, part, partitioned, None if core.apart is None else cores)
         if like is not None:
             search.witness = like.witness
         return search
@@ -253,9 +261,10 @@ class Search:
             farther = groups
 
     def _groupings(self, part: int, categories: Categories | None) -> list[IntArray]:
-        center, unit = location_and_unit(self.core.points[self.seen[part][0]])
+        points = self.cores[part].points
+        center, unit = location_and_unit(points[self.seen[part][0]])
         by_block = self._by_component(part, None)
-        parts = [component_of_points(code, self.core.points[rows], center, unit) for code, rows in by_block]
+        parts = [component_of_points(code, points[rows], center, unit) for code, rows in by_block]
         return groupings(parts, categories, center, unit)
 
     def _by_component(self, part: int, groups: IntArray | None) -> Iterator[tuple[int, IntArray]]:
@@ -270,11 +279,12 @@ class Search:
         """Return the fit of the blocks of each partition, merged into groups, before any EM iteration."""
         mixtures = []
         for k, (seen, _) in enumerate(self.seen):
-            units = location_and_unit(self.core.points[seen])
+            points, gaps = self.cores[k].points, self.cores[k].gaps
+            units = location_and_unit(points[seen])
             count = np.bincount(self.core.codes[seen], minlength=len(self.class_count))
             by_component = self._by_component(k, None if groups is None else groups[k])
-            how = count, *units, choice.categories, self.core.gaps
-            mixtures.append(mixture_of_blocks(self.core.points, by_component, *how).with_dof(choice.dof))
+            how = count, *units, choice.categories, gaps
+            mixtures.append(mixture_of_blocks(points, by_component, *how).with_dof(choice.dof))
         return self.judged(choice, mixtures)
 
     def with_dof(self, one: HeldOutFit, dof: float) -> HeldOutFit:
@@ -291,7 +301,7 @@ class Search:
             before, mixtures = one, list(one.mixtures)
             for k, (seen, _) in enumerate(self.seen):
                 for _ in range(steps - before.choice.em_steps):
-                    mixtures[k] = mixtures[k].step(self.with_gaps[seen], self.core.codes[seen])
+                    mixtures[k] = mixtures[k].step(self.points[k][seen], self.core.codes[seen])
             one = self.judged(before.choice._replace(em_steps=steps), mixtures)
             yield one
             if one.loss >= before.loss:
@@ -317,7 +327,7 @@ class Search:
         joint = np.full((len(self.core.codes), len(self.class_count)), np.nan)
         for k, mixture in enumerate(mixtures):
             out = np.flatnonzero(self.part == k)
-            joint[out] = mixture.log_joint_in(self.unit, self.with_gaps[out])
+            joint[out] = mixture.log_joint_in(self.unit, self.points[k][out])
         known = np.flatnonzero(np.isfinite(joint).all(axis=1))
         return known, joint[known]
 

@@ -4,6 +4,8 @@ A fit is: arrange the records, partition their core, make and calibrate densitie
 of a training set that is not in memory is without training records.
 """
 
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, Core, Records, RecordsElsewhere, RecordsInMemory
 from sepc.estimators.relating import learn_relations
-from sepc.estimators.scale_choice import ChosenScales, chosen_scales
+from sepc.estimators.scale_choice import ChosenScales, chosen_scales, curves_like
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS, require_method
@@ -115,6 +117,8 @@ def _fit(records: Records, features: list[str], settings: FitSettings, progress:
         scales = chosen_scales(records.sample(), records.classes, settings.n_imp, settings.partition_options)
     records.bring_into_units(settings.standardize, scales.curves)
     core, rows = records.core()
+    if core.apart is not None:
+        core = replace(core, apart=core.apart.in_units(settings.standardize, partial(curves_like, scales.curves)))
     problems = problems_of(core.codes, records.classes, settings.one_vs_rest)
     with one_blas_thread(core.points.size):
         partitions = _partitions(core, records, problems, settings, progress)
@@ -144,23 +148,28 @@ def _densities(
 ) -> DensityFit[LocalDensities]:
     """Return the densities of a core's partition, refined by all records, which held-out ones calibrate."""
     calibrated, classes = settings.trust == "local", records.classes
-    categories = found_categories(records.extents, records.moments, records.scales.mean, records.scales.scale)
+    categories = None
+    if core.apart is None:  # other columns have other categories
+        categories = found_categories(records.extents, records.moments, records.scales.mean, records.scales.scale)
     blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
     n_imp, options = settings.n_imp, settings.partition_options
     units = records.center, records.unit
-    # The penalty of linear terms is one of standardised features.
-    how = calibrated, settings.standardize
+    # The penalty of linear terms is one of standardised features; what the held-out records have in columns that their
+    # own labels have chosen shows neither slopes nor relations.
+    is_fair = settings.standardize and core.apart is None
+    how = calibrated, is_fair
     fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, *how, of_scales)
     judged = None
-    if calibrated and settings.standardize:  # in other units typicality stays that of the densities
+    if calibrated and is_fair:  # in other units typicality stays that of the densities
         equal = groups_of(core.points, core.codes).of_record
         judged = learn_relations(core.with_gaps, core.codes, equal, categories)
     if core.hashes is not None:
         fit = refined(fit, choice, records, core, records.extents.n, *how, judged)
     elif judged is not None:
         fit = related(fit, core, judged)
-    held_out = tuple(mixture.densities for mixture in fit.held_out)
-    part = fit.part if records.kept is not None else fit.part[:0]
+    # Densities of other columns than the model's are of no use to it.
+    held_out = tuple(mixture.densities for mixture in fit.held_out if core.apart is None)
+    part = fit.part if records.kept is not None and held_out else fit.part[:0]
     return DensityFit(fit.whole.densities, fit.groups, fit.calibration, held_out, part)
 
 

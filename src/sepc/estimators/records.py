@@ -6,7 +6,7 @@ neither the order of the rows matters nor where they are.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -54,6 +54,8 @@ class Core:
         None where the core is the whole training set.
     counted : ndarray of bool, shape (n,), or None
         Which records are only counted, and shape no ellipsoid; None where all do both.
+    apart : Apart or None
+        Where a model reads some columns of many: those that are chosen without each part of the records.
     """
 
     points: FloatArray
@@ -61,6 +63,7 @@ class Core:
     gaps: BoolArray | None = None
     hashes: Hashes | None = None
     counted: BoolArray | None = None
+    apart: "Apart | None" = None
 
     @property
     def with_gaps(self) -> FloatArray:
@@ -71,6 +74,24 @@ class Core:
         """Return some of the records."""
         optional = (self.gaps, self.hashes, self.counted)
         return Core(self.points[rows], self.codes[rows], *(None if one is None else one[rows] for one in optional))
+
+
+class Apart(NamedTuple):
+    """Records that are held out in columns of their own.
+
+    `part`, shape (n,), is the part in which each is held out; `cores` has all records once for each part, in the
+    columns that were chosen without it.
+    """
+
+    part: IntArray
+    cores: list[Core]
+
+    def in_units(self, standardize: bool, curves_of: Callable[[FloatArray], Curves | None] = lambda _: None) -> "Apart":
+        """Return the same in the units of a model; `curves_of` returns the curves of points in their original units."""
+        cores = [replace(core, points=core.points.copy()) for core in self.cores]
+        for core in cores:
+            _standardise(core.points, standardize, curves_of(core.with_gaps))
+        return self._replace(cores=cores)
 
 
 class ArrangedSet(NamedTuple):
@@ -86,6 +107,10 @@ class ArrangedSet(NamedTuple):
     classes : ndarray of shape (n_classes,)
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them; None where none are.
+    counted : ndarray of bool, shape (n,), or None
+        Which records are only counted, if that is decided already.
+    apart : Apart or None
+        As in `Core`, in the original units.
     """
 
     points: FloatArray
@@ -94,6 +119,8 @@ class ArrangedSet(NamedTuple):
     classes: NDArray[Any]
     n_rows: int
     gaps: BoolArray | None = None
+    counted: BoolArray | None = None
+    apart: Apart | None = None
 
     @property
     def codes(self) -> IntArray:
@@ -147,8 +174,10 @@ class RecordsInMemory:
         gaps = None if self.training.gaps is None else self.training.gaps[self.some]
         rows = self.training.rows[self.some]
         if self.hashes is None:
-            counted = _third_of_each_class(points, codes, self.unit) if self.only_counts else None
-            return Core(points, codes, gaps, counted=counted), rows
+            counted = self.training.counted
+            if self.only_counts and counted is None:
+                counted = _third_of_each_class(points, codes, self.unit)
+            return Core(points, codes, gaps, counted=counted, apart=self.training.apart), rows
         if has_few_values(points, codes):
             self.hashes = apart(self.hashes)
         return Core(points, codes, gaps, self.hashes[self.some]), rows

@@ -55,6 +55,13 @@ def chosen_scales(
     return ChosenScales(tried[best], trials[best].search)
 
 
+def curves_like(curves: Curves | None, X: FloatArray) -> Curves | None:
+    """Return the functions of such a choice for other columns: of those of points, shape (n, d), with heavy tails."""
+    if curves is None or not len(heavy := np.flatnonzero(has_heavy_tails(X))):
+        return None
+    return Curves.of(X, heavy, np.full(len(heavy), curves.ranked[0]))
+
+
 def has_heavy_tails(X: FloatArray) -> BoolArray:
     """Return which columns of points, shape (n, d), have heavy tails and more than a few values; NaN is unknown."""
     return np.array([_is_heavy(column[~np.isnan(column)]) for column in X.T])

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from sepc.common.errors import warn
 from sepc.common.frames import FrameMaker
 from sepc.common.text import many, plural
 from sepc.common.typing import FloatArray, IntArray, RowNumbers
-from sepc.common.validation import has_gaps, training_set
+from sepc.common.validation import TrainingSet, has_gaps, training_set
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.landscapes.column_findings import column_findings, same_column_findings
 from sepc.landscapes.findings import (
@@ -32,6 +33,7 @@ from sepc.landscapes.linear_dependence import Relation, is_constant, known_relat
 from sepc.landscapes.missing_findings import missing_findings
 from sepc.landscapes.survey import ClassSummary, OnStep, PairOverlap, Survey
 from sepc.model.incomplete import completed
+from sepc.model.telling_columns import best_columns, is_wide, numbers_read, ranked_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +186,8 @@ def landscape(
     """
     frames = FrameMaker(FrameMaker.like(X).library)
     data = training_set(X, y, allow_nan=True)
+    if is_wide(*data.X.shape):
+        data, columns = _narrowed(data, columns)
     known = KnownValues.of(data.X, data.features, columns, dates)
     rows, points = _placed(known.X, data.codes)
     survey = Survey(data._replace(X=points, codes=data.codes[rows], features=known.features), on_step)
@@ -205,6 +209,19 @@ def landscape(
         frames=frames,
         contradictions=contradictions,
     )
+
+
+def _narrowed(
+    data: TrainingSet, columns: Mapping[str, Sequence[str]] | None
+) -> tuple[TrainingSet, Mapping[str, Sequence[str]] | None]:
+    """Return the columns of wide data that tell the labels apart best, as many as a model would read at most."""
+    ranked, n = ranked_columns(data.X, data.codes), len(data.X)
+    best = best_columns(ranked, data.features, numbers_read(n)[-1])[0]
+    warn("landscape-screened", n_read=len(best), n_columns=data.X.shape[1], n_records=n)
+    data = data.of_columns(best)
+    if columns is not None:
+        columns = {name: features for name, features in columns.items() if features[0] in data.features}
+    return data, columns
 
 
 def _placed(X: FloatArray, codes: IntArray) -> tuple[IntArray, FloatArray]:

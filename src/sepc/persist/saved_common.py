@@ -19,7 +19,14 @@ from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.reach import Reach
 from sepc.model.row_digests import About
 from sepc.partitions.problems import Problem, problems_of
-from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
+from sepc.persist.named_arrays import (
+    ArrayReader,
+    ArrayWriter,
+    require,
+    require_flag,
+    require_integer,
+    require_texts,
+)
 from sepc.persist.saved_parts import Header
 from sepc.promises import TrustThreshold
 
@@ -73,6 +80,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "frames": clf._frames.library,
         "training_rows": training_rows,
         "about": clf.about_._asdict(),
+        **({} if clf.columns_read_ is None else {"read": _packed_read(clf)}),
         **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
         **({} if clf.change_limits is None else {"change_limits": _packed_limits(clf.change_limits)}),
     }
@@ -93,12 +101,34 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(header["frames"] in ("pandas", "polars"), "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
+    if "read" in header:
+        _unpack_read(clf, header["read"])
     clf.about_ = _unpacked_about(header["about"])
     if "row_digests" in reader:
         clf._digests = reader.bits("row_digests", (None, 1), 64)[:, 0]
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
     clf._change_limits = _unpacked_limits(header["change_limits"]) if "change_limits" in header else None
     return clf, summary
+
+
+def _packed_read(clf: TrustClassifier) -> Header:
+    """Return which columns a model reads, of how many, and the names of all if they have some."""
+    assert clf.columns_read_ is not None
+    names = getattr(clf, "feature_names_in_", None)
+    columns, n = clf.columns_read_.tolist(), int(clf.n_features_in_)
+    return {"columns": columns, "n_columns": n, "names": None if names is None else names.tolist()}
+
+
+def _unpack_read(clf: TrustClassifier, packed: Header) -> None:
+    """Set the columns that the model of a classifier reads, and all that it takes."""
+    read, n = np.array(packed["columns"], dtype=np.int64), require_integer(packed["n_columns"])
+    ascending = len(read) == clf.n_features_in_ and bool((np.diff(read) > 0).all())
+    require(ascending and read[0] >= 0 and read[-1] < n, "columns that are read")
+    clf.columns_read_, clf.n_features_in_ = read, n
+    if packed["names"] is not None:
+        names = np.array(require_texts(packed["names"], n), dtype=object)
+        require(np.array_equal(names[read], clf.feature_names_in_), "names of columns")
+        clf.feature_names_in_ = names
 
 
 def _unpacked_about(packed: Header) -> About:

@@ -44,6 +44,8 @@ def device_points(clf: Any, X: Array) -> "DevicePoints":
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
     model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
+    if clf.columns_read_ is not None:
+        X = xp.take(X, place.put(clf.columns_read_), axis=1)
     Z = X - place.put(model.scales.mean)
     Z /= place.put(model.scales.scale)  # in place: a further copy may not fit into the memory of the device
     for j in model.scales.curves.columns.tolist():

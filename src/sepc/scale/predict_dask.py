@@ -139,7 +139,9 @@ def _by_chunk(ask: Callable[..., Any], clf: Any, X: Any, model: FittedModel) -> 
     if getattr(X, "ndim", None) != 2:
         raise InputError("dask-dimensions", type=type(X).__name__, n_dimensions=getattr(X, "ndim", "unknown"))
     validate_data(clf, X if isinstance(X, da.Array) else X._meta, reset=False, skip_check_array=True)
-    names = getattr(clf, "feature_names_in_", None)
+    names, read = getattr(clf, "feature_names_in_", None), clf.columns_read_
+    if read is not None:
+        X, names = X[:, read] if isinstance(X, da.Array) else X[list(X.columns[read])], None
     nothing = np.empty(0, dtype=object)
     known, takes_gaps = dask.delayed(model, traverse=False), takes_missing_values(clf)
     if isinstance(X, da.Array):

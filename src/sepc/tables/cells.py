@@ -1,7 +1,8 @@
 """Cells of a raw table: columns of pandas, polars, pyarrow or plain arrays as numbers or as codes of texts."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -44,11 +45,14 @@ class Table(NamedTuple):
     n_rows: int
 
 
-def read_table(X: Any) -> Table:
-    """Return the columns of a frame of any library that narwhals knows, or of rows in an array or in lists."""
+def read_table(X: Any, wanted: Collection[str] | None = None) -> Table:
+    """Return the columns of a frame of any library that narwhals knows, or of rows in an array or in lists.
+
+    Of a frame only those that are `wanted`, if they are given.
+    """
     is_arrow = nw.dependencies.is_pyarrow_table(X)  # whose `columns` are arrays
     names = list(map(str, X.column_names if is_arrow else getattr(X, "columns", ())))
-    duplicates = sorted({name for name in names if names.count(name) > 1})
+    duplicates = sorted(name for name, n in Counter(names).items() if n > 1)
     if duplicates:
         raise InputError("table-columns-duplicated", columns=", ".join(map(repr, duplicates)))
     frame = as_frame(X)
@@ -57,6 +61,8 @@ def read_table(X: Any) -> Table:
         return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
     if not len(names) or not len(frame):
         raise InputError("table-empty", n_rows=len(frame), n_columns=len(names))
+    if wanted is not None and 2 * len(wanted) < len(names):
+        frame = frame[[name for name in frame.columns if str(name) in wanted]]
     return Table({str(column.name): column.to_native() for column in frame.iter_columns()}, True, len(frame))
 
 
@@ -120,6 +126,8 @@ def read_cells(column: Any) -> Cells:
 
 def as_series(column: Any) -> Any:
     """Return a column of any library that narwhals knows, or an array, as a pandas Series."""
+    if isinstance(column, pd.Series):
+        return column
     series = nw.from_native(column, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return pd.Series(np.asarray(column))

@@ -26,7 +26,7 @@ from sepc.tables.cells import (
     read_cells,
     text_of,
 )
-from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
+from sepc.tables.columns import CATEGORY, LEFT_OUT, NOT_READ, Column
 
 # Texts without features that are dates or numbers in another notation, and how to convert these.
 WRITTEN_TEXTS = "texts that look like"
@@ -158,7 +158,15 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     """Return sentences on the encoding of the columns."""
     unchanged = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
     notes = [f"Numbers, taken as they are: {shortened(unchanged, 6)}."] if unchanged else []
-    notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in unchanged]
+    is_told = set(unchanged)
+    notes += [
+        f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in is_told and c.reason != NOT_READ
+    ]
+    if n_unread := sum(c.reason == NOT_READ for c in columns):
+        notes.append(
+            f"{n_unread:,} of {len(columns):,} columns are not read, since others tell the labels apart better; new "
+            "tables need not have them."
+        )
     if n_features > 300:  # from here on a fit of an ensemble takes several times as long as that of a forest
         notes.append(
             f"The table became {n_features} features. If a fit takes too long, drop columns that say little, or set a "

@@ -25,6 +25,8 @@ from sepc.tables.cells import (
 )
 
 CATEGORY, LEFT_OUT = "category", "left out"
+# Reason of a column that a classifier has chosen not to read.
+NOT_READ = "not read"
 KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
 
 
@@ -125,7 +127,7 @@ class Column:
         A text of a training row counts as unseen if no other training row has it, as it would be without this row.
         """
         if self.kind != CATEGORY:
-            return self.missing(raw) & (not self.keeps_gaps)
+            return np.zeros(len(raw), dtype=bool) if self.keeps_gaps else self.missing(raw)
         cells = as_category(read_cells(raw))
         if in_training:
             unseen = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)[1:] == 1

@@ -19,7 +19,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.landscapes.findings import Finding
 from sepc.tables.cells import Table, read_table
 from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, finding_on_texts, learn_column, notes_on
-from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
+from sepc.tables.columns import LEFT_OUT, NOT_READ, Column, feature_names, feature_slices, features_by_column
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
 
@@ -153,6 +153,19 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _leave_out(self, X: Any, features: Iterable[str]) -> None:
+        """Leave out the columns of the training table X without one of these features."""
+        read = set(features)
+        names = features_by_column(self.columns_, self.get_feature_names_out().tolist())
+        columns = tuple(
+            column
+            if column.kind == LEFT_OUT or not read.isdisjoint(names[column.name])
+            else Column(column.name, LEFT_OUT, n_missing=column.n_missing, reason=NOT_READ)
+            for column in self.columns_
+        )
+        gaps = _number_of_gaps(columns, read_table(X).columns, in_training=True)
+        self.columns_, self.gap_counts_ = columns, np.bincount(gaps)
+
     def _check_parameters(self) -> None:
         if isinstance(self.min_share, bool) or not (isinstance(self.min_share, Real) and 0.0 <= self.min_share < 1.0):
             raise InputError("min-share", min_share=self.min_share)
@@ -218,15 +231,15 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     def _read(self, X: Any) -> Table:
         """Return a table that has all columns with features."""
         check_is_fitted(self)
-        table = read_table(X)
+        needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
+        table = read_table(X, set(needed))
         if not (table.has_names and hasattr(self, "feature_names_in_")):
             # By position: scikit-learn checks their number and names.
             validate_data(self, X, reset=False, skip_check_array=True)
             names = [column.name for column in self.columns_]
             return table._replace(columns=dict(zip(names, table.columns.values(), strict=True)))
-        missing = [c.name for c in self.columns_ if c.kind != LEFT_OUT and c.name not in table.columns]
+        missing = [name for name in needed if name not in table.columns]
         if missing:
-            needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
             raise InputError(
                 "table-columns-missing",
                 columns=", ".join(map(repr, missing)),

@@ -136,6 +136,9 @@ class TablePipeline(LinkedToSite, Pipeline):
                 super().fit(X, labels(y), **params)
             else:
                 self._fit_by_weight(X, labels(y), sample_weight, **params)
+            if getattr(self[-1], "columns_read_", None) is not None:
+                self._encoder._leave_out(X, self[-1].model_.features)
+                self[-1]._read_all_of(self._encoder.get_feature_names_out().tolist())
         self.row_numbers_ = None
         return self
 

@@ -15,7 +15,9 @@ from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, fit_ense
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
+from sepc.estimators.screening import screened
 from sepc.explanations.vocabulary import Vocabulary
+from sepc.model.telling_columns import is_wide
 
 
 class SEPEnsembleClassifier(TrustClassifier):
@@ -57,6 +59,8 @@ class SEPEnsembleClassifier(TrustClassifier):
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
+    columns_read_ : ndarray of int, shape (n_read,), or None
+        As for `SEPClassifier`.
     model_ : EnsembleModel
         The fitted model: members, their weights and the calibration.
 
@@ -133,11 +137,18 @@ class SEPEnsembleClassifier(TrustClassifier):
             self._policy(checked.classes, np.ones(len(checked.classes), dtype=np.int64))  # refuses what cannot be
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             progress = Progress(self, ["ensemble"], self.verbose, "members made")
-            fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)
+            self.columns_read_ = None
+            if not is_wide(*checked.X.shape):
+                training = arranged(checked)
+            else:
+                training, self.columns_read_ = screened(checked, self.n_imp)
+                checked = checked.of_columns(self.columns_read_)
+            fitted = fit_ensemble(training, checked.features, settings, rng, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
             self._keep(fitted.model, FrameMaker.like(X), checked)
             self.weights_, self.out_of_fold_proba_ = fitted.model.stack.weights, fitted.out_of_fold_proba
+        self._warn_of_unread()
         return self
 
     def explain(

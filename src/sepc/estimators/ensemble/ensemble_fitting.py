@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -15,13 +16,13 @@ from sepc.estimators.constants import CHUNK, CORE_NUMBERS
 from sepc.estimators.ensemble.constants import ALL_AT_MOST, FEW_FEATURES, HALF_AT_MOST, RELEVANCE_FLOOR, ROUND
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
-from sepc.estimators.ensemble.growth import Grown, grow
-from sepc.estimators.ensemble.members import Plan
+from sepc.estimators.ensemble.growth import Grown, grow, predicted_apart
+from sepc.estimators.ensemble.members import Plan, Prediction
 from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.local_calibration import with_places
 from sepc.estimators.progress import Progress
-from sepc.estimators.records import ArrangedSet, class_slices
+from sepc.estimators.records import Apart, ArrangedSet, Core, class_slices
 from sepc.estimators.relating import learn_relations, with_relations
 from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.model.category_shares import found_categories, moments_about
@@ -109,8 +110,12 @@ def fit_ensemble(
     for done in Parallel(n_jobs=settings.n_jobs, return_as="generator")(jobs):
         grown.append(done)
         progress.of(0)(len(grown), len(planned))
-    predictions = np.stack([one.out_of_fold.log_probability for one in grown])
-    log_densities = np.stack([one.out_of_fold.log_density for one in grown])
+    if training.apart is None:
+        out_of_fold = [one.out_of_fold for one in grown]
+    else:
+        out_of_fold = _predicted_apart(planned, training.apart, training.classes, settings)
+    predictions = np.stack([one.log_probability for one in out_of_fold])
+    log_densities = np.stack([one.log_density for one in out_of_fold])
     known = np.flatnonzero(np.isfinite(predictions).all(axis=(0, 2)))
     stack = learn_stack(predictions[:, known], codes[some][known], training.class_count)
     beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), CHUNK)])
@@ -118,11 +123,15 @@ def fit_ensemble(
     judging = known[:: max(len(known) * X.shape[1] // CORE_NUMBERS, 1)]
     mine = some[judging]
     seen = plain[mine] if gaps is None else np.where(gaps[mine], np.nan, plain[mine])
-    judged = learn_relations(seen, codes[mine], equal.of_record[mine], categories)
+    # What records have in columns that their own labels have chosen shows neither relations nor places.
+    is_fair, judged = training.apart is None, None
+    if is_fair:
+        judged = learn_relations(seen, codes[mine], equal.of_record[mine], categories)
     densities = strangeness.score(log_densities[:, judging], beyond[mine])
     calibration = strangeness.calibration
     proba_of_judging = calibration.with_background(stack.posterior(predictions[:, judging]), densities)
-    calibration = with_places(calibration, seen, codes[mine], [proba_of_judging])
+    if is_fair:
+        calibration = with_places(calibration, seen, codes[mine], [proba_of_judging])
     if judged is not None:
         scores = np.column_stack([-densities, judged.departures])
         calibration = with_relations(calibration, judged.relations, scores)
@@ -151,6 +160,21 @@ def fit_ensemble(
     out_of_fold_proba = np.full((training.n_rows, proba.shape[1]), np.nan)  # NaN for rows that are no point
     out_of_fold_proba[training.rows] = proba
     return FittedEnsemble(model, out_of_fold_proba)
+
+
+def _predicted_apart(
+    planned: Sequence[Plan], apart: Apart, classes: NDArray[Any], settings: EnsembleSettings
+) -> list[Prediction]:
+    """Return the out-of-fold predictions of members that see each part of the records in columns chosen without it."""
+    by_part = [(FeatureViews.of(core.points)(core.points), core) for core in apart.cores]
+
+    def seen_by(plan: Plan) -> list[Core]:
+        which, own = SEEN_IN[plan.view], plan.features
+        gaps = [None if core.gaps is None else core.gaps[:, own] for _, core in by_part]
+        return [Core(views[which][:, own], core.codes, of) for (views, core), of in zip(by_part, gaps, strict=True)]
+
+    jobs = (delayed(predicted_apart)(plan, seen_by(plan), apart.part, classes, settings.n_imp) for plan in planned)
+    return list(Parallel(n_jobs=settings.n_jobs)(jobs))
 
 
 def _out_of_fold(

@@ -82,12 +82,7 @@ def grow(
     if equal is not None:
         fold = fold[equal.of_record]
     folds = [_Fold.of(training, fold == k, classes, n_imp, plan.view == STEPS, rng) for k in range(N_PARTS)]
-    ways = [None] if categories is None else [categories, None]
-    # The first of equal ones; one choice after the other: all pairs would be two to three times as many models.
-    best = min((_Model.of(folds, *made) for way in ways for made in _merged(folds, way)), key=attrgetter("loss"))
-    others = ([mixture.with_dof(dof) for mixture in best.mixtures] for dof in OTHER_DEGREES_OF_FREEDOM)
-    best = min([best, *(_Model.of(folds, mixtures, best.groups) for mixtures in others)], key=attrgetter("loss"))
-    best = _refined(best, folds)
+    best = _best_model(folds, [None] if categories is None else [categories, None])
     with_gaps = training.with_gaps
     parts = []
     for k, (one, mixture, groups) in enumerate(zip(folds, best.mixtures, best.groups, strict=True)):
@@ -95,6 +90,22 @@ def grow(
     member = Member(plan, parts, classes)
     some = np.arange(len(codes)) if predicted is None else predicted
     return Grown(member, member.out_of_fold(with_gaps[some], fold[some]), compact(fold, N_PARTS))
+
+
+def predicted_apart(
+    plan: Plan, cores: Sequence[Core], fold: IntArray, classes: NDArray[Any], n_imp: int | float
+) -> Prediction:
+    """Return the out-of-fold prediction of a member that sees each fold in columns chosen without it.
+
+    `cores` has all points once for each fold, in these columns; the member itself is of no use for other points.
+    """
+    rng, n = np.random.default_rng(plan.seed), len(fold)
+    folds = [_Fold.of(one, fold == k, classes, n_imp, plan.view == STEPS, rng) for k, one in enumerate(cores)]
+    found = Prediction(np.full((n, len(classes)), np.nan), np.full(n, np.nan))
+    for one, mixture in zip(folds, _best_model(folds, [None]).mixtures, strict=True):
+        for whole, of_fold in zip(found, prediction_of(mixture.densities, one.held_out.with_gaps), strict=True):
+            whole[one.out] = of_fold
+    return found
 
 
 class _Fold(NamedTuple):
@@ -184,6 +195,17 @@ class _Model(NamedTuple):
         pairs = zip(folds, mixtures, strict=True)
         logs = [prediction_of(mixture.densities, one.held_out.with_gaps).log_probability for one, mixture in pairs]
         return cls(mixtures, groups, _loss(np.concatenate(logs), np.concatenate([f.held_out.codes for f in folds])))
+
+
+def _best_model(folds: Sequence[_Fold], ways: Sequence[Categories | None]) -> _Model:
+    """Return the model with the least loss, with categories in one of some ways.
+
+    The first of equal ones; one choice after the other: all pairs would be two to three times as many models.
+    """
+    best = min((_Model.of(folds, *made) for way in ways for made in _merged(folds, way)), key=attrgetter("loss"))
+    others = ([mixture.with_dof(dof) for mixture in best.mixtures] for dof in OTHER_DEGREES_OF_FREEDOM)
+    best = min([best, *(_Model.of(folds, mixtures, best.groups) for mixtures in others)], key=attrgetter("loss"))
+    return _refined(best, folds)
 
 
 def _merged(
