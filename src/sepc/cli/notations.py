@@ -143,9 +143,9 @@ def _decimals(
     certain = {name: seen.certain_decimal for name, seen in numbers.items() if seen.certain_decimal is not None}
     alike = not given.is_another_form and all(before.get(name, d) == d for name, d in certain.items())
     found: dict[str, str | None] = {}
+    of_others = _only(certain.values()) or (_only(before.values()) if alike else None)
     for name, seen in numbers.items():
-        usual = (before.get(name) if alike else None) or _only(certain.values())
-        usual = usual or (_only(before.values()) if alike else None)
+        usual = (before.get(name) if alike else None) or of_others
         by_default = given.default_decimal if seen.has_mark and "," not in seen.example else None
         found[name] = certain.get(name) or usual or by_default
         if found[name] is None and seen.is_ambiguous:

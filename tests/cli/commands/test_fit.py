@@ -296,3 +296,34 @@ class TestWeights:
         assert json.loads(Path("r.json").read_text())
         assert do("report weighted.csv --target label --sample-weight times --model model.sepc -o r.json") == 2
         assert "--sample-weight" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+class TestWideTables:
+    @pytest.fixture
+    def genes(self, here):
+        rng = np.random.default_rng(0)
+        y = np.arange(44) % 2
+        X = rng.normal(size=(44, 600))
+        X[:, [7, 70]] += 4.0 * y[:, None]
+        table = pd.DataFrame(X.round(3), columns=[f"g{j}" for j in range(600)]).assign(label=np.where(y, "ill", "well"))
+        table.to_csv(here / "genes.csv", index=False)
+        return table
+
+    def test_a_model_reads_some_columns_and_says_so(self, genes, capsys):
+        assert do("fit genes.csv --target label -o m.sepc --fixed g599") == 0
+        told = capsys.readouterr()
+        model = sepc.load("m.sepc")
+        known = model["classifier"].model_.features
+        assert {"g7", "g70"} <= set(known)
+        assert said(told.out)["model"].n_features == len(known)
+        assert f"note: {600 - len(known)} of 600 columns are not read" in told.err
+        assert do("inspect m.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["features"] == known
+        verdicts = []
+        for name, columns in (("all.csv", list(genes)), ("read.csv", known[::-1])):
+            genes[columns].to_csv(name, index=False)
+            assert do(f"predict m.sepc {name} -o out.csv") == 0
+            verdicts.append(pd.read_csv("out.csv")["trust"].tolist())
+            assert do(f"explain m.sepc {name} --row 2") == 0
+        assert verdicts[0] == verdicts[1]
