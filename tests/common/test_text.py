@@ -54,9 +54,10 @@ def test_a_list_is_a_part_of_a_sentence():
 
 @given(st.lists(st.text("abc", min_size=1), max_size=20), st.integers(1, 10))
 def test_a_shortened_list_accounts_for_every_item(items, most):
-    named, _, rest = shortened(iter(items), most, "texts", "; ").partition(" and ")
+    named, _, rest = shortened(iter(items), most, "text", "; ").partition(" and ")
     assert named == "; ".join(items[:most])
-    assert rest == (f"{len(items) - most} more texts" if len(items) > most else "")
+    n_more = len(items) - most
+    assert rest == ("" if n_more <= 0 else "1 more text" if n_more == 1 else f"{n_more} more texts")
 
 
 def test_values_and_lengths():

@@ -125,10 +125,17 @@ def _plain_form(text: str) -> object:
         return " ".join(text.casefold().split())
 
 
-def shortened(items: Iterable[object], most: int, what: str = "", between: str = ", ") -> str:
-    """Return the first `most` items, and the number of the others, which are called `what`."""
+def shortened(items: Iterable[object], most: int, noun: str = "", between: str = ", ") -> str:
+    """Return the first `most` items, and the number of the others, each of which is a `noun`.
+
+    Examples
+    --------
+    >>> shortened(["age", "dose", "site"], 2, "column")
+    'age, dose and 1 more column'
+    """
     every = list(items)
-    more = f" and {len(every) - most} more {what}".rstrip() if len(every) > most else ""
+    n_more = len(every) - most
+    more = f" and {n_more} more {plural(noun, n_more) if noun else ''}".rstrip() if n_more > 0 else ""
     return f"{between.join(map(str, every[:most]))}{more}"
 
 

@@ -244,7 +244,7 @@ def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
     if empty:
         shown = [str(j) if names is None else repr(names[j]) for j in empty]
         raise InputError(
-            "columns-without-values", noun=plural("column", len(empty)), columns=shortened(shown, 5, "columns")
+            "columns-without-values", noun=plural("column", len(empty)), columns=shortened(shown, 5, "column")
         )
 
 
@@ -303,7 +303,7 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
         "not-finite",
         kinds=" and ".join(kinds),
         noun=plural("column", len(columns)),
-        columns=shortened(shown, 5, "columns"),
+        columns=shortened(shown, 5, "column"),
         remedy=remedy,
     )
 

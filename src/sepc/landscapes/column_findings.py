@@ -75,7 +75,7 @@ def same_column_findings(
     free = {column.name: len(column.features) - column.is_one_hot for column in columns if len(column.features)}
     for together, found in groups.items():
         redundant = [name for name in together if free[name] <= len(found)]
-        equations = shortened([relation.text(names) for relation in found], 2, "such equations", "; ")
+        equations = shortened([relation.text(names) for relation in found], 2, "equation", "; ")
         yield Finding(
             "linear-dependence",
             "warning" if redundant else "note",
@@ -221,7 +221,7 @@ def _subgroup_findings(known: KnownValues, codes: IntArray) -> Iterator[Finding]
         "warning",
         f"records contradict each other most where {groups[0].column} = {groups[0].value}",
         f"Of all{which} records{among} {percent(float(contradicted.mean()))} have another label than the nearest "
-        f"record; more do where {shortened([group.text for group in groups], NAMED, 'groups', '; ')}.",
+        f"record; more do where {shortened([group.text for group in groups], NAMED, 'group', '; ')}.",
         "Check how labels were given there. If they are right, expect mistakes and low trust there.",
     )
 

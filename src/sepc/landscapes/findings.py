@@ -110,8 +110,8 @@ def feature_findings(
         yield Finding(
             "constant-feature",
             "warning",
-            f"constant: {shortened([names[j] for j in constant], NAMED, 'features')}",
-            f"{every_record(gappy, *constant).capitalize()} has {shortened(values_of, NAMED, 'features')}, which "
+            f"constant: {shortened([names[j] for j in constant], NAMED, 'feature')}",
+            f"{every_record(gappy, *constant).capitalize()} has {shortened(values_of, NAMED, 'feature')}, which "
             "separates no classes.",
             "Drop these features, or check how they were read.",
         )
@@ -151,7 +151,7 @@ def record_findings(
             f"{n_contradictory} records have an exact duplicate of another class",
             f"{n_contradictory} of {n_records} records ({percent(n_contradictory / n_records)}) share all their values "
             f"with a record of another class; they form {n_groups} {plural('group', n_groups)}, counted from 1 the "
-            f"rows {shortened(described, NAMED, 'groups', '; ')}.",
+            f"rows {shortened(described, NAMED, 'group', '; ')}.",
             "Check these labels, or add a feature that distinguishes these records: no classifier can.",
         )
 
@@ -179,7 +179,7 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
             yield Finding(
                 "few-records",
                 severity,
-                f"few records for the number of features: {shortened(few, NAMED, 'classes')}",
+                f"few records for the number of features: {shortened(few, NAMED, 'label')}",
                 f"{len(few)} of {len(labels)} classes {'has' if len(few) == 1 else 'have'} {rule}.",
                 "Use fewer features (for example sklearn.decomposition.PCA), collect more records, or merge classes.",
             )
@@ -270,11 +270,11 @@ def _separation_findings(pairs: Sequence[PairOverlap]) -> Iterator[Finding]:
             "nearly-separable",
             "note",
             f"nearly separable: {_pairs([' and '.join(pair.labels) for pair in close])}",
-            f"{shortened([pair.inside_in_words for pair in close], NAMED, 'pairs', '; ')} lie in the ellipsoids of "
+            f"{shortened([pair.inside_in_words for pair in close], NAMED, 'pair', '; ')} lie in the ellipsoids of "
             "both.",
             "Look at these records first: mistakes will be among them.",
         )
 
 
 def _pairs(names: Sequence[str]) -> str:
-    return shortened(names, NAMED, "pairs of classes")
+    return shortened(names, NAMED, "pair")

@@ -40,12 +40,12 @@ def _together(masks: Sequence[tuple[str, BoolArray]]) -> list[tuple[list[str], B
 def _count(masks: Sequence[tuple[str, BoolArray]], n: int, is_filled: bool) -> Finding:
     n_gappy = int(np.count_nonzero(np.any([mask for _, mask in masks], axis=0)))
     counts = sorted(((int(np.count_nonzero(mask)), name) for name, mask in masks), key=lambda one: -one[0])
-    named = shortened([f"{name} in {k} ({percent(k / n)})" for k, name in counts], NAMED, "columns")
+    named = shortened([f"{name} in {k} ({percent(k / n)})" for k, name in counts], NAMED, "column")
     filled = "of all, with likely values in the gaps, and there are no findings on overlaps"
     return Finding(
         "missing-values",
         "note",
-        f"values are missing: {shortened([name for _, name in counts], NAMED, 'columns')}",
+        f"values are missing: {shortened([name for _, name in counts], NAMED, 'column')}",
         f"{n_gappy} of {n} records {'lacks' if n_gappy == 1 else 'lack'} a value: {named}. Other findings speak of the "
         f"values that are there; ellipsoids are {filled if is_filled else 'of records without a gap'}.",
         "Nothing need be filled in: records are judged by their known values.",
@@ -86,11 +86,11 @@ def _by_label(
         yield Finding(
             "missing-by-label",
             "warning",
-            f"whether a value is missing depends on the label: {shortened(columns, NAMED, 'columns')}",
-            f"Missing are {shortened(told, NAMED, 'groups of columns', '; ')}: more than chance explains.",
+            f"whether a value is missing depends on the label: {shortened(columns, NAMED, 'column')}",
+            f"Missing are {shortened(told, NAMED, 'group', '; ')}: more than chance explains.",
             "Check whether values of new records will be missing for the same reason: a model learns from gaps too.",
         )
 
 
 def _listed(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= NAMED else shortened(names, NAMED, "columns")
+    return listed(names) if len(names) <= NAMED else shortened(names, NAMED, "column")

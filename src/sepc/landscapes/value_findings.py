@@ -34,8 +34,8 @@ def sentinel_findings(columns: Sequence[SourceColumn]) -> Iterator[Finding]:
         yield Finding(
             "sentinel-value",
             "warning",
-            f"{listed(words)} may stand for a missing value: {shortened(texts, NAMED, 'columns')}",
-            f"{shortened(texts.values(), NAMED, 'columns', '. ')}.",
+            f"{listed(words)} may stand for a missing value: {shortened(texts, NAMED, 'column')}",
+            f"{shortened(texts.values(), NAMED, 'column', '. ')}.",
             f"Find out what is meant. If no value, say so (on the command line: "
             f"{' '.join(f'--missing={word}' for word in words)}, for all columns; in Python, put NaN there): else it "
             "counts as a measurement.",
@@ -142,6 +142,6 @@ def spelling_finding(name: str, counts: Mapping[str, int]) -> Finding | None:
         "value-in-two-spellings",
         "warning",
         f"{name} has values that differ only in case or blanks",
-        f"Records have {shortened(told, NAMED, 'groups', '; ')}: they count as different values.",
+        f"Records have {shortened(told, NAMED, 'group', '; ')}: they count as different values.",
         "If they mean the same, write them alike.",
     )

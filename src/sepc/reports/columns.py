@@ -149,7 +149,7 @@ def _is_number(value: Any) -> bool:
 def _numbers(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
     values, of = np.array(known, dtype=np.float64), np.array(labels, dtype=object)
     medians = [f"{_digits(np.median(values[of == label]))} of {label}" for label in every if (of == label).any()]
-    return f"{_digits(values.min())} to {_digits(values.max())}", f"median {shortened(medians, _N_LABELS, 'labels')}"
+    return f"{_digits(values.min())} to {_digits(values.max())}", f"median {shortened(medians, _N_LABELS, 'label')}"
 
 
 def _ordered(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
@@ -158,18 +158,18 @@ def _ordered(known: list[Any], labels: list[str], every: list[str]) -> tuple[str
     middles = [
         f"{label} {sorted(of_label)[len(of_label) // 2]}" for label in every if len(of_label := dates[of == label])
     ]
-    return f"{min(known)} to {max(known)}", f"median {shortened(middles, _N_LABELS, 'labels')}"
+    return f"{min(known)} to {max(known)}", f"median {shortened(middles, _N_LABELS, 'label')}"
 
 
 def _values(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
     """Return the most frequent values with their shares, and the share of the first of them for each label."""
     counts = Counter(map(str, known))
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    frequent = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "values")
+    frequent = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "value")
     first = ranked[0][0]
     is_first, of = np.array([str(value) == first for value in known]), np.array(labels, dtype=object)
     shares = [f"{percent(is_first[of == label].mean())} of {label}" for label in every if (of == label).any()]
-    return frequent, f"{first}: {shortened(shares, _N_LABELS, 'labels')}"
+    return frequent, f"{first}: {shortened(shares, _N_LABELS, 'label')}"
 
 
 def _digits(value: float) -> str:

@@ -87,7 +87,7 @@ def of_new_values(subject: Subject) -> Iterator[Finding]:
     """Yield a finding on values of categories that only the test records have."""
     for _, step in getattr(subject.clf, "steps", ())[:-1]:
         for column, new in step.unseen(subject.X).items():
-            named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "values")
+            named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "value")
             yield Finding(
                 "unseen-category",
                 "warning",
@@ -103,12 +103,12 @@ def of_values_out_of_range(subject: Subject) -> Iterator[Finding]:
     if not counts:
         return
     del beyond[None]
-    refused = shortened((f"{name} ({n})" for name, n in beyond.most_common()), _NAMED, "columns")
+    refused = shortened((f"{name} ({n})" for name, n in beyond.most_common()), _NAMED, "column")
     yield Finding(
         "out-of-range",
         "warning" if beyond else "note",
         "test records have values beyond the range of training",
-        f"{shortened(out_of_range_in_words(subject.model, counts, subject.vocabulary), _NAMED, 'columns')}. "
+        f"{shortened(out_of_range_in_words(subject.model, counts, subject.vocabulary), _NAMED, 'column')}. "
         + (f"Refused, since training does not justify so large a step: {refused}." if beyond else "None is refused."),
         "Check units and the places of decimal points. If they are right, train with such records, too.",
     )

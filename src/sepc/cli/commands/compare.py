@@ -333,7 +333,7 @@ def _text(
         more = [printed("more-pairs", n=n_more)] if n_more > 0 else []
         lines += ["", aligned(_pair_rows(content)), *more, "", *_differing_rows(found)]
     if groups:
-        named = shortened((group.text for group in groups), 5, "groups", between="; ")
+        named = shortened((group.text for group in groups), 5, "group", between="; ")
         lines += ["", printed("differ-most", groups=named)]
     return "\n".join(lines)
 

@@ -245,9 +245,9 @@ class _CountedPredictions:
         if self.sets is not None:
             self.sets.print_summary()
         if self.out_of_range:
-            note("out-of-range", columns=shortened(self.predictor.out_of_range(self.out_of_range), 5, "columns"))
+            note("out-of-range", columns=shortened(self.predictor.out_of_range(self.out_of_range), 5, "column"))
         if self.beyond:
-            note("beyond", columns=shortened((f"{name} ({n})" for name, n in self.beyond.most_common()), 5, "columns"))
+            note("beyond", columns=shortened((f"{name} ({n})" for name, n in self.beyond.most_common()), 5, "column"))
         for column, values in self.unseen.items():
             named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), 5)
             note("unseen-values", column=column, values=named)
