@@ -34,10 +34,11 @@ def table(columns=None, sep=",", labels=LABELS, newline="\n", quote=csv.QUOTE_MI
     return out.getvalue()
 
 
-def archive():
+def archive(*names):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
-        file.writestr("dirty.csv", table())
+        for name in names:
+            file.writestr(name, table())
     return packed.getvalue()
 
 
@@ -214,7 +215,7 @@ REFUSED = {
     "groups of two digits": (table({"w": [f"{1 + k % 9},{10 + k},000" for k in range(N)]}), "", "'1,10,000' in row 1"),
     "halves": (table({"w": [f"{k} 1/2" for k in range(N)]}), "", "'0 1/2' in row 1"),
     "a web page": ("<html><table><tr><td>1</table>", "", "a web page"),
-    "an archive": (archive(), "", ".xlsx"),
+    "an archive of two files": (archive("one.csv", "two.csv"), "", "'two.csv'"),
 }
 
 # Reports read with the other commands; here are kinds of columns and labels that they have to show.
