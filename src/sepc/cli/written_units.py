@@ -39,6 +39,9 @@ def signs_of(text: pa.Array) -> pa.Array:
 
 def split_amounts(text: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return numbers with a unit behind them as texts, and their units, in the singular; both null for other texts."""
+    if not compute.any(compute.match_substring_regex(text, r"\d")).as_py():  # at no cost
+        nothing = pa.nulls(len(text), text.type)
+        return nothing, nothing
     parts = compute.extract_regex(compute.utf8_trim_whitespace(text), _AMOUNT)
     number, unit = (compute.struct_field(parts, name) for name in ("number", "unit"))
     unit = compute.replace_substring_regex(unit, rf"\.$|[{SPACES}]", "")
