@@ -117,7 +117,7 @@ def parse_dates(text: pa.Array, order: str) -> tuple[pa.Array, pa.Array]:
 
 def _parsed(different: pa.Array, order: str) -> NDArray[np.datetime64]:
     """Return different texts as dates, NaT for others."""
-    if not compute.any(compute.match_substring_regex(different, r"\d{4}")).as_py():  # no year: at no cost
+    if not compute.any(compute.match_substring_regex(different, r"\d{4}")).as_py():  # without a year no text is a date
         return np.full(len(different), "NaT", "datetime64[us]")
     texts = pd.Series(different.to_pylist(), dtype=object).astype(str).str.strip().str.lower()
     for pattern, replacement in _REPLACED.items():

@@ -39,7 +39,7 @@ def signs_of(text: pa.Array) -> pa.Array:
 
 def split_amounts(text: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return numbers with a unit behind them as texts, and their units, in the singular; both null for other texts."""
-    if not compute.any(compute.match_substring_regex(text, r"\d")).as_py():  # at no cost
+    if not compute.any(compute.match_substring_regex(text, r"\d")).as_py():  # the pattern below takes long to compile
         nothing = pa.nulls(len(text), text.type)
         return nothing, nothing
     parts = compute.extract_regex(compute.utf8_trim_whitespace(text), _AMOUNT)

@@ -23,7 +23,7 @@ RECORDS_A_COLUMN = 4
 
 
 def is_wide(n: int, d: int) -> bool:
-    """Return whether n records have so many columns, d, that a model reads only some of them."""
+    """Return whether a model reads only some of the d columns of n records."""
     return d > max(MOST_COLUMNS, n) and n <= MOST_RECORDS
 
 
