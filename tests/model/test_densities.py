@@ -108,7 +108,9 @@ class TestPosterior:
         claims = read_locally(X, blocks, count, unit).claims(Z)
         apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
         sizes = np.array([len(rows) for _, rows in blocks])
-        assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
+        by_block = plain_posterior(X, apart, sizes, unit, Z)
+        # Equal blocks have equal parts, but for rounding.
+        assert (by_block[np.arange(len(Z)), claims] >= by_block.max(axis=1) * (1.0 - 1e-9)).all()
 
     @pytest.mark.slow
     @examples(50)
@@ -120,8 +122,8 @@ class TestPosterior:
         sizes = np.array([len(rows) for _, rows in blocks])
         by_block = plain_posterior(X, apart, sizes, unit, Z)
         for k, _ in local.of_classes():
-            found = np.where(local.codes == k, by_block, -1.0).argmax(axis=1)
-            assert np.array_equal(local.claims(Z, k), found)
+            of_class, found = np.where(local.codes == k, by_block, -1.0), local.claims(Z, k)
+            assert (of_class[np.arange(len(Z)), found] >= of_class.max(axis=1) * (1.0 - 1e-9)).all()
             assert np.array_equal(local.claims_within(Z, np.full(len(Z), k)), found)
         of_classes = np.array([k for k, _ in local.of_classes()])
         mixed = of_classes[np.arange(len(Z)) % len(of_classes)]
