@@ -1,4 +1,5 @@
 from . import (
+    around,
     datasets,
     estimators,
     explanations,
@@ -14,6 +15,7 @@ from . import (
     reports,
     tables,
 )
+from .around import TrustedClassifier
 from .common.errors import InputError, ModelFileError, SepcError, SepcWarning
 from .estimators import SEPClassifier, SEPEnsembleClassifier, select_n_imp
 from .landscapes import landscape
@@ -29,6 +31,8 @@ __all__ = [
     "SEPEnsembleClassifier",
     "SepcError",
     "SepcWarning",
+    "TrustedClassifier",
+    "around",
     "datasets",
     "estimators",
     "explanations",

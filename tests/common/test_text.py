@@ -94,5 +94,5 @@ def test_shares_that_differ_are_told_apart(one, other):
 
 
 def test_every_trust_method_has_its_meaning():
-    assert set(TRUST_TEXTS) == {*HELD_OUT_METHODS, *DENSITY_METHODS, "paper", "ensemble"}
+    assert set(TRUST_TEXTS) == {*HELD_OUT_METHODS, *DENSITY_METHODS, "paper", "ensemble", "around"}
     assert all(sentence.endswith(".") for text in TRUST_TEXTS.values() for sentence in text)

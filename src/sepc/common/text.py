@@ -12,9 +12,9 @@ class TrustText(NamedTuple):
     caveat: str
 
 
-ENSEMBLE = "ensemble"
-# By the values of a classifier's `trust`, the default first, and an ensemble's. The parser of the command line lists
-# them, and this module loads quickly.
+ENSEMBLE, AROUND = "ensemble", "around"
+# By the values of a classifier's `trust`, the default first, an ensemble's, and that around a model. The parser of
+# the command line lists them, and this module loads quickly.
 TRUST_TEXTS = {
     "local": TrustText(
         "Each ellipsoid's training records, or those of several that look like one cloud, are read as a local "
@@ -47,9 +47,15 @@ TRUST_TEXTS = {
         "The weights were learnt from training records that the members had not seen. The trust is calibrated on "
         "average over records like the training records.",
     ),
+    AROUND: TrustText(
+        "The log odds of one label against another are the weighted sum of those of the model and of the regions, and "
+        "a correction of each label. The trust is the label's probability by these odds.",
+        "Weights and corrections were learnt from records that neither had seen. The trust is calibrated on average "
+        "over records like these.",
+    ),
 }
 # The values of a classifier's `trust`.
-TRUST_METHODS = tuple(method for method in TRUST_TEXTS if method != ENSEMBLE)
+TRUST_METHODS = tuple(method for method in TRUST_TEXTS if method not in (ENSEMBLE, AROUND))
 
 
 def percent(share: float) -> str:

@@ -54,6 +54,45 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         return self._frames
 
     @property
+    def core(self) -> "TrustClassifier":
+        """The classifier that has `model_`: this one."""
+        return self
+
+    @property
+    def table_encoder(self) -> Any:
+        """The encoder of raw tables in front of the model; None where there is none."""
+        return None
+
+    def points(self, X: Any) -> FloatArray:
+        """Return checked records as `model_` takes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.points([[5]]).tolist()
+        [[5.0]]
+        """
+        check_is_fitted(self)
+        return new_points(self, X)
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return the values of records that digests are made of."""
+        return self.points(X)
+
+    def _elsewhere(self, X: Any) -> Any:
+        """Return new points that are not in memory, with predictions of them; None in memory."""
+        return points_elsewhere(self, X)
+
+    @property
     def promise(self) -> Promise | None:
         """The promise that was signed, a `TrustThreshold`; None if there is none.
 
@@ -209,7 +248,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [True, False]
         """
         check_is_fitted(self)
-        return None if self._digests is None else are_known(self._digests, new_points(self, X))
+        return None if self._digests is None else are_known(self._digests, self._values(X))
 
     def _keep(self, model: Any, frames: FrameMaker, checked: TrainingSet | None) -> None:
         """Become the classifier of a model that was fitted; what was signed or calibrated before is forgotten.
@@ -261,11 +300,11 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [0, 1]
         """
         check_is_fitted(self)
-        elsewhere = points_elsewhere(self, X)
+        elsewhere = self._elsewhere(X)
         if elsewhere is not None:
             labels: NDArray[Any] = elsewhere.label
             return labels
-        return np.asarray(self.classes_[self.model_.decide(new_points(self, X)).label])
+        return np.asarray(self.classes_[self.model_.decide(self.points(X)).label])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label.
@@ -290,8 +329,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [[0.8, 0.2]]
         """
         check_is_fitted(self)
-        elsewhere = points_elsewhere(self, X)
-        return (self.model_.decide(new_points(self, X)) if elsewhere is None else elsewhere).proba
+        elsewhere = self._elsewhere(X)
+        return (self.model_.decide(self.points(X)) if elsewhere is None else elsewhere).proba
 
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label.
@@ -313,8 +352,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [0.8]
         """
         check_is_fitted(self)
-        elsewhere = points_elsewhere(self, X)
-        return (self.model_.decide(new_points(self, X)) if elsewhere is None else elsewhere).trust
+        elsewhere = self._elsewhere(X)
+        return (self.model_.decide(self.points(X)) if elsewhere is None else elsewhere).trust
 
     def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts and distance of each point.
@@ -340,11 +379,11 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         """
         check_is_fitted(self)
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        elsewhere = points_elsewhere(clf, X)
+        elsewhere = clf._elsewhere(X)
         if elsewhere is not None:
             assessment: Assessment = elsewhere.assessment()
         else:
-            assessment = clf.model_.assess(new_points(clf, X), FrameMaker.like(X))
+            assessment = clf.model_.assess(clf.points(X), FrameMaker.like(X))
         assessment.promise = clf.promise
         return assessment
 
@@ -400,7 +439,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         """Return which points in memory have no known value, shape (n, 1)."""
         if is_of("dask", X) or stays_on_device(X):
             return super()._is_unknown(X)
-        return np.asarray(np.isnan(new_points(self, X)).all(axis=1, keepdims=True))
+        return np.asarray(np.isnan(self.points(X)).all(axis=1, keepdims=True))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -417,7 +456,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         from sepc.explanations.change_limits import ChangeLimits
 
         check_is_fitted(self)
-        points, found = new_points(self, X), list[_Why]()
+        points, found = self.points(X), list[_Why]()
         names = vocabularies[0].names if vocabularies else self.model_.features
         asked = None if limits is None else ChangeLimits.of(names, **limits, kept=self._change_limits)
         for rows in chunk_slices(len(points), _EXPLAINED_AT_ONCE):

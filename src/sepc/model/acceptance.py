@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 DEFAULT_TRUST = 0.95
 
 # Why a label is not accepted; of several reasons the first.
-NO_VALUES, BEYOND, PROMISE, LOW_TRUST = "no values", "beyond", "promise", "trust"
+NO_VALUES, BEYOND, DISAGREEMENT, PROMISE, LOW_TRUST = "no values", "beyond", "disagreement", "promise", "trust"
 REFUSALS = {
     NO_VALUES: "all values of the record are missing",
     "no region": "the model has no region to stand on",
     BEYOND: "a value is beyond those of training by more than these justify",
     "strange": "the record is strange",
+    DISAGREEMENT: "with the regions another label is more likely than the model's",
     "contested": "another label is nearly as likely, or the records there are divided",
     "outside": "the record is outside of every region",
     PROMISE: "nothing is promised of such records",
@@ -126,6 +127,7 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
         "no region": everywhere & (not a.has_regions),
         BEYOND: a.is_beyond & (least > 0.0),
         "strange": a.typicality < least,
+        DISAGREEMENT: a.disagrees,
         "contested": a.contested & (not a.has_costs),
         "outside": everywhere & False if terms.allow_outside else a.rule == Rule.R3.name,
         PROMISE: np.isinf(limits),

@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model import acceptance
-from sepc.model.acceptance import BEYOND, NO_VALUES, MinTrust, Promise, Terms
+from sepc.model.acceptance import BEYOND, DISAGREEMENT, NO_VALUES, MinTrust, Promise, Terms
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
 from sepc.model.reach import Reach
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
-REASONS = ("inside", "overlap", "outside", "contested", "strange", BEYOND, "incomplete", NO_VALUES)
+REASONS = ("inside", "overlap", "outside", "contested", DISAGREEMENT, "strange", BEYOND, "incomplete", NO_VALUES)
 # Reasons that are not mentioned where no record has them.
-SELDOM = (BEYOND, "incomplete", NO_VALUES)
+SELDOM = (BEYOND, DISAGREEMENT, "incomplete", NO_VALUES)
+
+# Columns of what several models say: members of an ensemble, or another model and regions.
+OF_SEVERAL = ("agreement", "given_label", "given_trust", "region_label", "region_trust")
 
 Maker = Callable[["Assessment"], Any]
 
@@ -42,9 +45,9 @@ class Assessment:
         missing, and with some of the values that could stand there the point would lie in an ellipsoid.
     reason : ndarray of str, shape (n,)
         ``no values`` (all are missing), else ``beyond`` (see there), else ``strange`` (a typicality below 0.01), else
-        ``contested`` (another label has a third of the probability or more; where counts decide: equal counts, or an
-        ellipsoid outnumbered by the other label), else ``outside`` (R3), ``overlap`` (R2a, R2b), ``inside`` (R1) or
-        ``incomplete`` (unknown).
+        ``disagreement`` (see `disagrees`), else ``contested`` (another label has a third of the probability or more;
+        where counts decide: equal counts, or an ellipsoid outnumbered by the other label), else ``outside`` (R3),
+        ``overlap`` (R2a, R2b), ``inside`` (R1) or ``incomplete`` (unknown).
     beyond : ndarray of object, shape (n,)
         Name of the column whose value lies beyond those of training by more than these justify, of several columns the
         one with the farthest value; None where there is none, as for the trust methods "paper", "counts" and "bound".
@@ -53,6 +56,8 @@ class Assessment:
         Whether there is such a column.
     sides : ndarray of int, shape (n, n_features)
         -1 where a value is smaller than all of training, 1 where it is larger, else 0; `out_of_range` counts them.
+    disagrees : ndarray of bool, shape (n,)
+        Whether, around another model whose labels are kept, a label other than the model's has the largest probability.
     contested : ndarray of bool, shape (n,)
         Whether the label is contested, strange or not.
     region : ndarray of str, shape (n,)
@@ -85,6 +90,9 @@ class Assessment:
         Expected costs of giving the label, and of abstaining; NaN where they are not known.
     agreement : ndarray of shape (n,)
         Of an ensemble alone: weight of the members whose own label is the same, as a share of all weight.
+    given_label, given_trust, region_label, region_trust : ndarray of shape (n,)
+        Around another model alone: the model's own label and its own probability of it, NaN where it gives none; the
+        label of the regions by themselves, and its probability.
     odds : ndarray of shape (n,)
         Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1.
     promise : Promise or None
@@ -109,6 +117,7 @@ class Assessment:
     beyond: NDArray[np.object_]
     is_beyond: BoolArray
     sides: NDArray[np.int8]
+    disagrees: BoolArray
     contested: BoolArray
     region: NDArray[np.object_]
     counts: IntArray
@@ -155,6 +164,7 @@ class Assessment:
         main_region: Callable[[], NDArray[np.object_]] | None = None,
         key: Callable[[], str] | None = None,
         values: "ReachedValues | None" = None,
+        more: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the assessment of points in memory by one partition.
 
@@ -171,6 +181,8 @@ class Assessment:
             Return the columns, and the key of the model.
         values : ReachedValues, optional
             The points in the units that they came in.
+        more : mapping, optional
+            Further columns.
         """
         columns = {
             **decision_columns(decision, classes),
@@ -178,6 +190,7 @@ class Assessment:
             "stability": stability_where_known(stability),
             "main_region": lambda a: np.full(len(a), None, dtype=object) if main_region is None else main_region(),
             **(_NOWHERE_BEYOND if values is None else values.makers()),
+            **({} if more is None else more),
         }
         has_regions = any(len(r.sides) for r in rules)
         features = () if values is None else values.features
@@ -233,9 +246,9 @@ class Assessment:
         """Return which labels to accept; the others are for review.
 
         Accepted is a label that is trusted, of a point that is neither strange nor beyond reach (see `beyond`), and
-        that is not contested. A point without any value has none, nor has a model without any region. Where costs are
-        known, these decide in place of trust and contest: accepted is a label whose expected cost is at most that of
-        abstaining, and that is trusted if `min_trust` is given.
+        that is neither contested nor less likely than another (see `disagrees`). A point without any value has none,
+        nor has a model without any region. Where costs are known, these decide in place of trust and contest: accepted
+        is a label whose expected cost is at most that of abstaining, and that is trusted if `min_trust` is given.
 
         Parameters
         ----------
@@ -283,8 +296,8 @@ class Assessment:
         -------
         ndarray of object, shape (n,)
             ``no values`` (all are missing), ``no region`` (the model has none), ``beyond``, ``strange``,
-            ``contested``, ``outside`` (if it is not allowed), ``promise`` (of such records nothing is promised),
-            ``trust`` (too low) or ``cost`` (abstaining costs less); None where the label is accepted.
+            ``disagreement``, ``contested``, ``outside`` (if it is not allowed), ``promise`` (of such records nothing is
+            promised), ``trust`` (too low) or ``cost`` (abstaining costs less); None where the label is accepted.
 
         Examples
         --------
@@ -342,7 +355,7 @@ class Assessment:
         """Return the same assessment with other values of some columns, of shape (n,), and what follows from them."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self))  # columns not yet made stay so
-        for derived in DERIVED:
+        for derived in set(DERIVED).difference(self.names):
             vars(other).pop(derived, None)
         vars(other).update({name: np.broadcast_to(values, len(self)) for name, values in numbers.items()})
         return other
@@ -365,7 +378,7 @@ class Assessment:
     def shown(self) -> dict[str, NDArray[Any]]:
         """Return the columns that `to_frame` shows; some, such as `main_region`, are attributes only."""
         costs = ("expected_cost", "asking_cost") if self.has_costs else ()
-        names = ("distance", "typicality", "stability", *costs, *[n for n in self.names if n == "agreement"])
+        names = ("distance", "typicality", "stability", *costs, *[n for n in self.names if n in OF_SEVERAL])
         return {
             **{name: getattr(self, name) for name in ("label", "trust", "odds", "rule", "reason", "region")},
             "n_label": self.counts[:, 0],
@@ -413,19 +426,24 @@ def _odds(a: Assessment) -> FloatArray:
 
 
 def _reason(a: Assessment) -> NDArray[np.str_]:
-    """Return the first that holds: no value, beyond, strange, contested, or the reason of the rule."""
+    """Return the first that holds: no value, beyond, strange, disagreement, contested, or the reason of the rule."""
     holds = [
         a.known == 0.0,
         a.is_beyond,
         a.typicality < STRANGE,
+        a.disagrees,
         a.contested,
         a.rule == Rule.R1.name,
         a.rule == Rule.R3.name,
         a.rule == Rule.unknown.name,
     ]
-    names = [NO_VALUES, BEYOND, "strange", "contested", "inside", "outside", "incomplete"]
+    names = [NO_VALUES, BEYOND, "strange", DISAGREEMENT, "contested", "inside", "outside", "incomplete"]
     which = np.select(holds, [REASONS.index(name) for name in names], REASONS.index("overlap"))
     return np.asarray(np.array(REASONS)[which])
+
+
+def _disagrees(a: Assessment) -> BoolArray:
+    return a.contested & False  # of the same library, wherever the columns are
 
 
 def _is_beyond(a: Assessment) -> BoolArray:
@@ -433,7 +451,7 @@ def _is_beyond(a: Assessment) -> BoolArray:
 
 
 # Columns that follow from others.
-DERIVED: dict[str, Maker] = {"odds": _odds, "reason": _reason, "is_beyond": _is_beyond}
+DERIVED: dict[str, Maker] = {"odds": _odds, "reason": _reason, "is_beyond": _is_beyond, "disagrees": _disagrees}
 
 
 def decision_columns(decision: Decision, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -51,20 +51,22 @@ class Decision(NamedTuple):
 
 
 def decide_by_probability(
-    proba: FloatArray, typicality: FloatArray | None = None, policy: Policy | None = None
+    proba: FloatArray,
+    typicality: FloatArray | None = None,
+    policy: Policy | None = None,
+    label: IntArray | None = None,
 ) -> Decision:
-    """Choose the likeliest label for each point, or with a policy the one that costs least.
+    """Choose the likeliest label for each point, or with a policy the one that costs least; or keep a given `label`.
 
     `proba` has the class priors of the training set, shape (n, n_classes).
     """
-    if policy is None:
-        contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
-        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
-    proba = policy.posterior(proba)
-    label = policy.choose(proba)
+    if policy is not None:
+        proba = policy.posterior(proba)
+    if label is None:
+        label = proba.argmax(axis=1) if policy is None else policy.choose(proba)
     trust = proba[np.arange(len(label)), label]
     contested = np.count_nonzero(proba >= CONTESTED, axis=1) > (trust >= CONTESTED)
-    costs = policy.cost_of(proba, label), policy.cost_of_asking(proba)
+    costs = (None, None) if policy is None else (policy.cost_of(proba, label), policy.cost_of_asking(proba))
     return Decision(label, trust, proba, contested, typicality, *costs)
 
 

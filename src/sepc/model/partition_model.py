@@ -254,7 +254,7 @@ class DensityModel(PartitionModel):
     def judge(self, Z: FloatArray) -> tuple[Decision, Callable[[], list[Verdicts]]]:
         """Return the decision on points in the model's units, and a function that returns the verdicts on them."""
         joint = self.densities.log_joint(Z)
-        decision = self._decided(joint, Z)
+        decision = self.decided(joint, Z)
         typicality = self.calibration.typicality(log_density(joint), Z)
         if decision.known is not None:
             typicality[decision.known == 0.0] = np.nan  # no value is known that could be strange
@@ -262,7 +262,7 @@ class DensityModel(PartitionModel):
 
     def decide_in_units(self, Z: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points in the model's units."""
-        return self._decided(self.densities.log_joint(Z), Z)
+        return self.decided(self.densities.log_joint(Z), Z)
 
     @property
     def typicality_by(self) -> Calibration | None:
@@ -274,10 +274,10 @@ class DensityModel(PartitionModel):
         Z = self.units(X)
         joint = self.densities.log_joint(Z)
         by = self.typicality_by
-        return self._decided(joint, Z), None if by is None else by.scores(log_density(joint), Z)
+        return self.decided(joint, Z), None if by is None else by.scores(log_density(joint), Z)
 
-    def _decided(self, joint: FloatArray, Z: FloatArray) -> Decision:
-        """Return the decision on points by their log joint densities, with the known share of their features."""
+    def decided(self, joint: FloatArray, Z: FloatArray) -> Decision:
+        """Return the decision on points, in the model's units, by their log joint densities."""
         known = known_share(Z)
         decision = decide_by_probability(self.calibration.posterior(joint, known, Z), policy=self.policy)
         return decision if isinstance(known, float) else decision._replace(known=known)
@@ -287,7 +287,7 @@ class DensityModel(PartitionModel):
         if not self.fit.held_out:
             return np.full(len(Z), np.nan)
         parts = (part.log_joint_in(self.densities.unit, Z) for part in self.fit.held_out)
-        return np.asarray(np.mean([self._decided(joint, Z).label == label for joint in parts], axis=0))
+        return np.asarray(np.mean([self.decided(joint, Z).label == label for joint in parts], axis=0))
 
     def held_out_probabilities(self) -> tuple[IntArray, FloatArray]:
         """Return the numbers of held-out training points, shape (m,), and their probabilities, (m, n_classes).

@@ -163,6 +163,34 @@ class TablePipeline(LinkedToSite, Pipeline):
             return self.steps[0][1]
         raise InputError("pipeline-steps", steps=", ".join(name for name, _ in self.steps))
 
+    @property
+    def core(self) -> Any:
+        """The classifier that has `model_`: the last step."""
+        return self[-1]
+
+    @property
+    def table_encoder(self) -> TableEncoder:
+        """The encoder of raw tables in front of it: the first step."""
+        return self._encoder
+
+    def points(self, X: Any) -> FloatArray:
+        """Return checked rows as the classifier's `model_` takes them.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        Examples
+        --------
+        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).points([["b"]]).tolist()
+        [[1.0]]
+        """
+        return np.asarray(self[-1].points(self._features(X)))
+
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label, shape (n,).
 

@@ -1,0 +1,449 @@
+"""TrustedClassifier: trust, refusal, reasons and promises around any classifier."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sepc.around.answers import AnswerReader, Answers, asked, codes_of, method_of
+from sepc.around.cross_fitting import CrossFits, as_it_can_be_split, checked_labels, cross_fitted, fitted_to, splits_of
+from sepc.around.encoding import Encoding, without_columns
+from sepc.around.given_scores import GivenScores
+from sepc.around.held_out import HeldOut
+from sepc.around.probes import probes_of
+from sepc.around.trusted_model import TrustedModel, track_record, with_answers
+from sepc.common.errors import InputError, SepcError
+from sepc.common.frames import FrameMaker, as_frame
+from sepc.common.sample_weights import copies_by_weight
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import TrainingSet, new_points, training_set
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error
+from sepc.estimators.classifier import SEPClassifier
+from sepc.estimators.ensemble.stacking import learn_stack
+from sepc.estimators.progress import Progress, with_callbacks
+from sepc.model.assessment import Assessment
+
+LABELS = ("model", "joint")
+
+
+class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
+    """Trust around another classifier: when to believe it, by its own answers and by where records lie.
+
+    The estimator is fitted to all records, and our regions beside it. Refits of it, each without a part of the records,
+    show what its probabilities are worth; the trust in a label is the probability by both that it is right. Records
+    that are strange to the regions are refused, whatever the estimator says.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier of scikit-learn's kind. Without `predict_proba` it is asked by `decision_function`, else by its
+        labels alone. A `sklearn.frozen.FrozenEstimator` is not fitted: the records must be held-out ones, which it has
+        not learnt from; so must they be for `GivenScores`.
+    cv : int or splitter, default=5
+        Number of refits, or a splitter of scikit-learn.
+    labels : {"model", "joint"}, default="model"
+        Whose labels to give. With "model" those of the estimator; where another label is more likely with the regions,
+        the reason is ``disagreement`` and the label is not accepted. With "joint" the likeliest label by both, which is
+        right more often.
+    encoder : transformer or callable, default=None
+        Makes the numbers of which regions are made from what the estimator takes: raw tables, texts, images. A callable
+        may be the embedding of a network; beyond 100 columns are reduced to 32 principal components. None: frames are
+        encoded by `sepc.tables.TableEncoder`, arrays stay as they are.
+    class_prior : dict or array-like of shape (n_classes,), default=None
+        Class priors where predictions are made, as `under` takes them; None for those of the training set.
+    costs : dict or array-like, default=None
+        ``costs[true][given]``, as `under` takes them; None where all errors are alike.
+    n_jobs : int or None, default=None
+        Number of refits at a time. The result does not depend on it.
+    verbose : bool, default=False
+        Whether to print progress to the standard error stream.
+
+    Attributes
+    ----------
+    estimator_ : classifier or None
+        The fitted estimator; None in a classifier that was loaded without it.
+    regions_ : SEPClassifier
+        The regions, as a classifier of the encoded features.
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of int, shape (n_classes,)
+    weights_ : ndarray of shape (2,)
+        Weights of the estimator's log odds and of those of the regions.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (d,)
+        Where the training set had names.
+    model_ : TrustedModel
+        Answers and regions combined.
+
+    See Also
+    --------
+    SEPClassifier : The regions by themselves.
+    sepc.landscapes.error_landscape : Where any classifier is wrong more often than elsewhere.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> clf = TrustedClassifier(RandomForestClassifier(50, random_state=0), cv=3).fit(X[::2], y[::2])
+    >>> a = clf.assess(X[1::2])
+    >>> bool((a.label == clf.estimator_.predict(X[1::2])).all())
+    True
+    >>> bool((a.label == y[1::2])[a.accepted()].mean() > (a.label == y[1::2]).mean())
+    True
+    """
+
+    model_: TrustedModel
+    estimator_: Any
+    regions_: SEPClassifier
+    _encoding: Encoding
+    _reader: AnswerReader
+    _probes: Any = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        cv: Any = 5,
+        labels: str = "model",
+        encoder: Any = None,
+        class_prior: Any = None,
+        costs: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.labels = labels
+        self.encoder = encoder
+        self.class_prior = class_prior
+        self.costs = costs
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit the estimator and the regions, and learn from refits what both are worth.
+
+        Interrupting it leaves the classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+            What the estimator takes.
+        y : array-like of shape (n,)
+            Two or more different labels: texts, numbers, or all of another type; none missing.
+        sample_weight : array-like of shape (n,), optional
+            Passed to the estimator, if its `fit` takes it; else, and for the regions, multiplicity of each record.
+        **params
+            Passed to the estimator's `fit`, or as scikit-learn's metadata routing says.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).predict([[0.5]]).tolist()
+        ['low']
+        """
+        with as_it_was_on_error(self):
+            self._check_parameters()
+            X = as_it_can_be_split(X)
+            y, weight, taken = checked_labels(X, y, sample_weight)
+            routed, of_splitter = self._routed(weight, params)
+            encoding, checked, features = self._encoded(X, y)
+            self._policy(checked.classes, np.ones(len(checked.classes), dtype=np.int64))  # refuses what cannot be
+            progress = Progress(self, ["fit"], bool(self.verbose), "parts done")
+            regions = SEPClassifier(verbose=bool(self.verbose)).fit(features, y, sample_weight=weight)
+            progress.of(0)(1, 3)
+            splits = splits_of(self.cv, checked, X, y, taken, of_splitter)
+            copies = self._copies(weight, checked)
+            estimator = fitted_to(clone(self.estimator), X, y, taken, routed, copies)
+            progress.of(0)(2, 3)
+            if self._is_fitted_already:
+                method, every = method_of(estimator), np.arange(len(y))
+                fits = CrossFits(method, every, asked(estimator, X, method, checked.classes))
+            else:
+                fits = cross_fitted(self.estimator, X, y, checked.classes, splits, routed, copies, self.n_jobs)
+            held_out = HeldOut.of(regions, fits, checked, splits)
+            reader = AnswerReader.learnt(fits.method, held_out.answers, held_out.codes, regions.class_count_)
+            probes = probes_of(X, regions.model_.training.rows)
+            model = _model(regions, reader, held_out, reader.fingerprint(estimator, probes, checked.classes))
+            progress.finish()
+            # Only now, with nothing left to interrupt, does the classifier change.
+            self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
+            self._keep(replace(model, keeps_labels=self.labels == "model"), FrameMaker.like(X), checked)
+            self._probes, self.weights_ = probes, model.stack.weights
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.labels not in LABELS:
+            raise InputError("labels-of", labels=self.labels)
+        if not hasattr(self.estimator, "predict"):
+            raise InputError("estimator-no-classifier", estimator=self.estimator)
+
+    @property
+    def _is_fitted_already(self) -> bool:
+        return isinstance(self.estimator, (FrozenEstimator, GivenScores))
+
+    def _routed(
+        self, weight: FloatArray | None, params: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return the parameters of the estimator's `fit`, and those of the splitter's `split`."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=weight, **params)
+            return routed.estimator.fit, routed.splitter.split
+        own = dict(params)
+        if weight is not None and self._takes_weights:
+            own["sample_weight"] = weight
+        return own, {}
+
+    @property
+    def _takes_weights(self) -> bool:
+        return _routing_enabled() or "sample_weight" in signature(self.estimator.fit).parameters
+
+    def _copies(self, weight: FloatArray | None, checked: TrainingSet) -> IntArray | None:
+        """Return how often records are repeated for an estimator that takes no weights; None if they are not."""
+        if weight is None or self._takes_weights:
+            return None
+        return copies_by_weight(weight, checked.X, checked.codes, checked.classes)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of metadata: to the estimator's `fit`, and to the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> type(TrustedClassifier(LogisticRegression()).get_metadata_routing()).__name__
+        'MetadataRouter'
+        """
+        fits, splits = (
+            MethodMapping().add(caller="fit", callee="fit"),
+            MethodMapping().add(caller="fit", callee="split"),
+        )
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fits)
+        return router.add(splitter=self.cv, method_mapping=splits)
+
+    def _encoded(self, X: Any, y: NDArray[Any]) -> tuple[Encoding, TrainingSet, Any]:
+        """Return the encoding, the checked features as numbers, and as they go to the regions."""
+        if self.encoder is None and as_frame(X) is None:
+            checked = training_set(X, y, self)
+            return Encoding(), checked, checked.X
+        validate_data(self, X, skip_check_array=True)
+        beside = without_columns(X, self._answer_columns(self.estimator))
+        encoding = Encoding.learnt(self.encoder, beside, y)
+        features = encoding.features(beside)
+        return encoding, training_set(features, y, allow_nan=True), features
+
+    @staticmethod
+    def _answer_columns(estimator: Any) -> list[str]:
+        return estimator.columns if isinstance(estimator, GivenScores) else []
+
+    def _features(self, X: Any) -> Any:
+        """Return the features of new records, as the regions take them."""
+        if self._encoding.encoder is None:
+            return new_points(self, X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._encoding.features(self._beside(X))
+
+    def _beside(self, X: Any) -> Any:
+        """Return new records without the columns of answers."""
+        return without_columns(X, self._answer_columns(self.estimator_))
+
+    def _values(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return np.asarray(self._features(X), dtype=np.float64)
+
+    def points(self, X: Any, scores: Any = None) -> FloatArray:
+        """Return checked records as `model_` takes them: their features, and what the estimator says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+            What the estimator takes.
+        scores : array-like of shape (n, n_classes) or (n,), optional
+            What the estimator says of them, where that is known: its probabilities (or values), or its labels.
+
+        Returns
+        -------
+        ndarray of shape (n, d + n_classes + 2)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).points([[0.5]]).shape
+        (1, 5)
+        """
+        check_is_fitted(self)
+        features = new_points(self.regions_, self._features(X))
+        answers = self.answers(X) if scores is None else self._reader.given(scores, self.classes_, len(features))
+        log_probabilities = self._reader.log_probabilities(answers)
+        return with_answers(features, log_probabilities, answers.codes, self._reader.own_probability(answers))
+
+    def answers(self, X: Any) -> Answers:
+        """Return what the estimator says of records.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+
+        Returns
+        -------
+        Answers
+            `raw`, shape (n, n_classes), and `codes`, shape (n,).
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).answers([[0.5]]).codes.tolist()
+        [1]
+        """
+        return self._reader.ask(self._estimator(), as_it_can_be_split(X), self.classes_)
+
+    def _estimator(self) -> Any:
+        check_is_fitted(self)
+        if self.estimator_ is None:
+            raise SepcError("estimator-missing", estimator=self.estimator_name)
+        return self.estimator_
+
+    @property
+    def estimator_name(self) -> str:
+        """Class of the estimator, as messages and reports name it."""
+        estimator = getattr(self, "estimator_", None) or self.estimator
+        while isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        return estimator if isinstance(estimator, str) else type(estimator).__name__
+
+    @property
+    def table_encoder(self) -> Any:
+        """The encoder of raw tables, ours by default or as passed; None where records are encoded otherwise."""
+        encoding: Encoding | None = getattr(self, "_encoding", None)
+        return encoding.encoder if encoding is not None and encoding.is_table else None
+
+    @property
+    def partitions_(self) -> Any:
+        """Partitions of the regions."""
+        return self.regions_.partitions_
+
+    @property
+    def landscape_(self) -> Any:
+        """The landscape of the training set, by the regions.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> len(TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).landscape_.regions)
+        2
+        """
+        return self.regions_.landscape_
+
+    def _elsewhere(self, X: Any) -> Any:  # noqa: ARG002
+        return None  # the estimator decides what it takes
+
+    def _is_unknown(self, X: Any) -> BoolArray:
+        return np.asarray(np.isnan(self._values(X)).all(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each record: the estimator's own, or with ``labels="joint"`` the likeliest by both.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).predict([[0.5], [7.0]]).tolist()
+        ['low', 'high']
+        """
+        check_is_fitted(self)
+        if self.model_.keeps_labels:
+            return np.asarray(self.classes_[codes_of(self._estimator().predict(X), self.classes_)])
+        return super().predict(X)
+
+    def assess(self, X: Any, *, scores: Any = None, class_prior: Any = None, costs: Any = None) -> Assessment:
+        """Return label, trust, rule, reason, region, counts and distance of each record, and what each model says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+        scores : array-like of shape (n, n_classes) or (n,), optional
+            What the estimator says of them, where that is known: its probabilities (or values), or its labels. It is
+            not asked then, and need not be there.
+        class_prior, costs
+            As for `under`.
+
+        Returns
+        -------
+        Assessment
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> clf = TrustedClassifier(LogisticRegression(), cv=3).fit(X, y)
+        >>> clf.assess([[0.5]]).given_label.tolist(), clf.assess([[0.5]], scores=[[0.4, 0.6]]).label.tolist()
+        (['low'], ['low'])
+        """
+        check_is_fitted(self)
+        clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
+        a = clf.model_.assess(clf.points(X, scores), FrameMaker.like(X))
+        a.promise = clf.promise
+        if self.table_encoder is None:
+            return a
+        typicality = self.table_encoder.gap_typicality(self._beside(X))
+        return a.no_more_typical_than(np.where(typicality < 1.0, typicality, np.nan))
+
+    def regions(self) -> Any:
+        """Return one row per ellipsoid, as `SEPClassifier.regions` does, in the encoded features.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).regions()["region"].tolist()
+        ['high#1', 'low#1']
+        """
+        check_is_fitted(self)
+        return self.regions_.regions()
+
+    def __sklearn_tags__(self) -> Any:
+        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
+        tags.classifier_tags = of_estimator.classifier_tags
+        return tags
+
+
+def _model(regions: SEPClassifier, reader: AnswerReader, held_out: HeldOut, fingerprint: FloatArray) -> TrustedModel:
+    """Learn what answers and regions are worth together, from held-out records."""
+    model: Any = regions.model_
+    both = np.stack([reader.log_probabilities(held_out.answers), np.log(held_out.by_regions)])
+    stack = learn_stack(both, held_out.codes, model.class_count)
+    record = track_record(model, held_out.points, held_out.answers.codes, held_out.codes, held_out.by_regions)
+    return TrustedModel(model, stack, True, record, fingerprint)
