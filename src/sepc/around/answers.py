@@ -118,11 +118,11 @@ class AnswerReader:
         p = np.maximum(answers.raw, LEAST_PROBABILITY)
         return np.asarray(np.log(p / p.sum(axis=1, keepdims=True)))
 
-    def own_probability(self, answers: Answers) -> FloatArray:
-        """Return the model's own probability of its labels, shape (n,); NaN where it gives none."""
-        if self.method != PROBABILITIES:
-            return np.full(len(answers.codes), np.nan)
-        return np.asarray(answers.raw[np.arange(len(answers.codes)), answers.codes])
+    def columns(self, answers: Answers) -> FloatArray:
+        """Return answers as columns of points, shape (n, n_classes + 2): see `trusted_model`."""
+        own = answers.raw[np.arange(len(answers.codes)), answers.codes]
+        own = own if self.method == PROBABILITIES else np.full(len(answers.codes), np.nan)
+        return np.column_stack([self.log_probabilities(answers), answers.codes, own])
 
     def fingerprint(self, estimator: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
         """Return the answers of a fitted estimator on records, as numbers, shape (n, n_classes + 1)."""

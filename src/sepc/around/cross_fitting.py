@@ -69,6 +69,13 @@ class CrossFits(NamedTuple):
     rows: IntArray
     answers: Answers
 
+    @classmethod
+    def without_refits(cls, estimator: Any, X: Any, classes: NDArray[Any]) -> "CrossFits":
+        """Return the answers of a fitted estimator on records that it has not seen."""
+        method = method_of(estimator)
+        answers = asked(estimator, X, method, classes)
+        return cls(method, np.arange(len(answers.codes)), answers)
+
 
 def cross_fitted(
     estimator: Any,

@@ -1,6 +1,7 @@
 """TrustedClassifier: trust, refusal, reasons and promises around any classifier."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -13,13 +14,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.around.answers import AnswerReader, Answers, asked, codes_of, method_of
+from sepc.around.answered_regions import AnsweredRegions
+from sepc.around.answers import AnswerReader, Answers, codes_of
+from sepc.around.combining import combined, neutral_answers
 from sepc.around.cross_fitting import CrossFits, as_it_can_be_split, checked_labels, cross_fitted, fitted_to, splits_of
 from sepc.around.encoding import Encoding, without_columns
 from sepc.around.given_scores import GivenScores
-from sepc.around.held_out import HeldOut
 from sepc.around.probes import probes_of
-from sepc.around.trusted_model import TrustedModel, track_record, with_answers
+from sepc.around.trusted_model import TrustedModel, n_answer_columns
 from sepc.common.errors import InputError, SepcError
 from sepc.common.frames import FrameMaker, as_frame
 from sepc.common.sample_weights import copies_by_weight
@@ -27,11 +29,12 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import TrainingSet, new_points, training_set
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.classifier import SEPClassifier
-from sepc.estimators.ensemble.stacking import learn_stack
 from sepc.estimators.progress import Progress, with_callbacks
 from sepc.model.assessment import Assessment
 
 LABELS = ("model", "joint")
+# What a classifier keeps beside its model.
+_KEPT = ("_frames", "_digests", "_calibration", "_promise", "_change_limits")
 
 
 class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
@@ -171,18 +174,19 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             estimator = fitted_to(clone(self.estimator), X, y, taken, routed, copies)
             progress.of(0)(2, 3)
             if self._is_fitted_already:
-                method, every = method_of(estimator), np.arange(len(y))
-                fits = CrossFits(method, every, asked(estimator, X, method, checked.classes))
+                fits = CrossFits.without_refits(estimator, X, checked.classes)
             else:
                 fits = cross_fitted(self.estimator, X, y, checked.classes, splits, routed, copies, self.n_jobs)
-            held_out = HeldOut.of(regions, fits, checked, splits)
-            reader = AnswerReader.learnt(fits.method, held_out.answers, held_out.codes, regions.class_count_)
-            probes = probes_of(X, regions.model_.training.rows)
-            model = _model(regions, reader, held_out, reader.fingerprint(estimator, probes, checked.classes))
+            rows = regions.model_.training.rows
+            reader, answers, judged = _read(fits, checked.codes, regions.class_count_, rows)
+            probes = probes_of(X, rows)
+            fingerprint = reader.fingerprint(estimator, probes, checked.classes)
+            keeps_labels = self.labels == "model"
+            model = combined(regions, checked, answers, judged, keeps_labels=keeps_labels, fingerprint=fingerprint)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
             self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
-            self._keep(replace(model, keeps_labels=self.labels == "model"), FrameMaker.like(X), checked)
+            self._keep(model, FrameMaker.like(X), checked)
             self._probes, self.weights_ = probes, model.stack.weights
         return self
 
@@ -292,8 +296,7 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         check_is_fitted(self)
         features = new_points(self.regions_, self._features(X))
         answers = self.answers(X) if scores is None else self._reader.given(scores, self.classes_, len(features))
-        log_probabilities = self._reader.log_probabilities(answers)
-        return with_answers(features, log_probabilities, answers.codes, self._reader.own_probability(answers))
+        return np.column_stack([features, self._reader.columns(answers)])
 
     def answers(self, X: Any) -> Answers:
         """Return what the estimator says of records.
@@ -335,6 +338,24 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         """The encoder of raw tables, ours by default or as passed; None where records are encoded otherwise."""
         encoding: Encoding | None = getattr(self, "_encoding", None)
         return encoding.encoder if encoding is not None and encoding.is_table else None
+
+    def on_points(self) -> AnsweredRegions:
+        """Return the classifier of `points` that this one is without the estimator."""
+        names = self.regions_.model_.features if hasattr(self.regions_, "feature_names_in_") else None
+        inner = AnsweredRegions(self.model_.keeps_labels, names, self.classes_, self.class_prior, self.costs)
+        for name in ("model_", "regions_", "classes_", "class_count_", "about_", *_KEPT):
+            setattr(inner, name, getattr(self, name))
+        inner.n_features_in_ = len(self.model_.features) + n_answer_columns(len(self.classes_))
+        return inner
+
+    def with_classifier(self, inner: AnsweredRegions) -> Self:
+        """Return the same classifier, with the same estimator, of another fit of `on_points`."""
+        other = copy(self)
+        for name in ("model_", "regions_", "classes_", "class_count_", "about_", *_KEPT):
+            setattr(other, name, getattr(inner, name))
+        other.model_ = replace(inner.model_, fingerprint=self.model_.fingerprint)
+        other.weights_ = other.model_.stack.weights
+        return other
 
     @property
     def partitions_(self) -> Any:
@@ -440,10 +461,18 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         return tags
 
 
-def _model(regions: SEPClassifier, reader: AnswerReader, held_out: HeldOut, fingerprint: FloatArray) -> TrustedModel:
-    """Learn what answers and regions are worth together, from held-out records."""
-    model: Any = regions.model_
-    both = np.stack([reader.log_probabilities(held_out.answers), np.log(held_out.by_regions)])
-    stack = learn_stack(both, held_out.codes, model.class_count)
-    record = track_record(model, held_out.points, held_out.answers.codes, held_out.codes, held_out.by_regions)
-    return TrustedModel(model, stack, True, record, fingerprint)
+def _read(
+    fits: CrossFits, codes: IntArray, class_count: IntArray, rows: IntArray
+) -> tuple[AnswerReader, FloatArray, BoolArray]:
+    """Learn how answers are read; return them for each record, and which records have been judged.
+
+    `codes`, shape (n,), are the classes of all records; `rows` are those of training records, repeated by weights.
+    """
+    place = np.full(len(codes), -1)
+    place[fits.rows] = np.arange(len(fits.rows))
+    known = rows[place[rows] >= 0]
+    raw, given = (column[place[known]] for column in fits.answers)
+    reader = AnswerReader.learnt(fits.method, Answers(raw, given), codes[known], class_count)
+    answers = neutral_answers(len(codes), class_count / class_count.sum())
+    answers[fits.rows] = reader.columns(fits.answers)
+    return reader, answers, place >= 0

@@ -6,7 +6,7 @@ and corrections are learnt from held-out records, which neither the answers nor 
 from all regions the class shares take over, as for regions alone.
 
 Points of this model have its features, then the log probabilities of all labels that the answers stand for, then the
-number of the label that the other model gives, and its own probability of that: see `with_answers`.
+number of the label that the other model gives, and its own probability of that, NaN if it has none.
 """
 
 from dataclasses import dataclass, replace
@@ -25,19 +25,11 @@ from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment, ReachedValues
 from sepc.model.calibration import Calibration, log_density, mixed
 from sepc.model.column_scales import ColumnScales
+from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.partition_model import DensityModel
 from sepc.model.policy import Policy, stated
-
-
-def with_answers(features: FloatArray, log_probabilities: FloatArray, codes: IntArray, given: FloatArray) -> FloatArray:
-    """Return points of a `TrustedModel` from features, shape (n, d), and what the other model says.
-
-    That are log probabilities, shape (n, n_classes), numbers of its labels, shape (n,), and its own probabilities of
-    these, shape (n,).
-    """
-    return np.column_stack([features, log_probabilities, codes, given])
 
 
 class Asked(NamedTuple):
@@ -55,6 +47,16 @@ class Asked(NamedTuple):
     log_probabilities: FloatArray
     codes: IntArray
     given: FloatArray
+
+
+def n_answer_columns(n_classes: int) -> int:
+    """Return the number of columns that answers have in points."""
+    return n_classes + 2
+
+
+def asked_of(X: FloatArray, d: int) -> Asked:
+    """Take points with d features apart, shape (n, d + n_classes + 2)."""
+    return Asked(X[:, :d], X[:, d:-2], X[:, -2].astype(np.int64), X[:, -1])
 
 
 class TrackRecord(NamedTuple):
@@ -103,6 +105,9 @@ class TrustedModel:
     track_record : TrackRecord
     fingerprint : ndarray of shape (n_probes, n_classes + 1)
         Answers of the other model on kept records: two models are only the same if these are.
+    held_out : ndarray of shape (n, n_classes + 2), or None
+        What the other model says of the training records without having seen them, as in points; None where
+        these are not kept.
     policy : Policy or None
         Class priors and costs.
     """
@@ -112,6 +117,7 @@ class TrustedModel:
     keeps_labels: bool
     track_record: TrackRecord
     fingerprint: FloatArray
+    held_out: FloatArray | None = None
     policy: Policy | None = None
 
     @property
@@ -156,8 +162,18 @@ class TrustedModel:
 
     def asked(self, X: FloatArray) -> Asked:
         """Take points apart."""
-        d, n_classes = len(self.features), len(self.classes)
-        return Asked(X[:, :d], X[:, d : d + n_classes], X[:, d + n_classes].astype(np.int64), X[:, d + n_classes + 1])
+        return asked_of(X, len(self.features))
+
+    @property
+    def partition(self) -> DensityModel:
+        """The model of the regions."""
+        return self.regions
+
+    def as_they_came(self) -> FloatArray:
+        """Return the training points, with answers of refits that had not seen them."""
+        if self.held_out is None:
+            raise records_are_missing("this")
+        return np.column_stack([self.regions.as_they_came(), self.held_out])
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return the features of points in the units of the regions, shape (n, d)."""
@@ -257,11 +273,11 @@ class TrustedModel:
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
-        return replace(self, regions=self.regions.for_decisions())
+        return replace(self, regions=self.regions.for_decisions(), held_out=None)
 
     def for_assessments(self) -> Self:
         """Return the same model without the records, except for the counts of its rules."""
-        return replace(self, regions=self.regions.for_assessments())
+        return replace(self, regions=self.regions.for_assessments(), held_out=None)
 
 
 def track_record(

@@ -143,6 +143,7 @@ MESSAGES = {
     "columns-unknown-feature": "columns names the feature {feature!r}; expected some of {features}.",
     "unknown-region": "name is {name!r}; expected a region of this model, such as {names}. See `regions`.",
     # around other models
+    "answers-of-other-labels": "the records have the labels {labels}; expected those that the other model answers with: {classes}. Fit that model, and the classifier around it, to records of all labels.",
     "cv-refits": "cv is {cv!r}; expected a number of refits of 2 or more, such as 5, or a splitter of scikit-learn.",
     "encoder": "encoder is {encoder!r}; expected a transformer, a callable that returns an array of shape (n, d), or None.",
     "encoder-no-numbers": "the encoder returned {type}; expected numbers, an array of shape (n, d).",

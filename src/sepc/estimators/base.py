@@ -84,6 +84,44 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         return new_points(self, X)
 
+    def on_points(self) -> "TrustClassifier":
+        """Return the classifier of `points` that this one is: itself, unless it encodes records or asks another model.
+
+        Returns
+        -------
+        TrustClassifier
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.on_points() is clf
+        True
+        """
+        return self
+
+    def with_classifier(self, classifier: Any) -> Any:
+        """Return this classifier with another fit of `on_points`.
+
+        Parameters
+        ----------
+        classifier : TrustClassifier
+            Fitted to `points`.
+
+        Returns
+        -------
+        TrustClassifier
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
+        >>> clf, other = SEPClassifier().fit(X, y), SEPClassifier(n_imp=0).fit(X, y)
+        >>> clf.with_classifier(other) is other
+        True
+        """
+        return classifier
+
     def _values(self, X: Any) -> FloatArray:
         """Return the values of records that digests are made of."""
         return self.points(X)

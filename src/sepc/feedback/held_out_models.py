@@ -19,7 +19,7 @@ from sepc.feedback.watched import Watched
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel, TrainingRecords
-from sepc.model.partition_model import DensityModel, PartitionModel
+from sepc.model.partition_model import DensityModel
 from sepc.model.verdicts import Rule
 
 
@@ -47,27 +47,31 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
     complete, codes = a.known == 1.0, predicted_codes(model, a)
     counts = int(np.count_nonzero(complete)), int(np.count_nonzero(is_outside(model, a) & complete))
     view = ModelView(*counts, codes, scores=np.column_stack([a.typicality, a.trust]))
-    if not isinstance(model, DensityModel):
+    if not isinstance(model.partition, DensityModel):
         return view
-    components = model.densities.claims_within(model.units(rows), codes)
-    return view._replace(components=components, component_codes=model.densities.codes)
+    densities = model.partition.densities
+    return view._replace(components=densities.claims_within(model.units(rows), codes), component_codes=densities.codes)
 
 
 def is_outside(model: FittedModel, a: Assessment) -> BoolArray:
     """Return which records are outside every ellipsoid; by an ensemble, which has none, which are strange."""
-    outside = a.rule == Rule.R3.name if isinstance(model, PartitionModel) else a.typicality < STRANGE
+    outside = a.typicality < STRANGE if model.partition is None else a.rule == Rule.R3.name
     return np.asarray(outside)
 
 
 def outside_in_words(model: FittedModel) -> str:
     """Return the condition of `is_outside` as a text."""
-    return "outside every ellipsoid" if isinstance(model, PartitionModel) else "strange"
+    return "strange" if model.partition is None else "outside every ellipsoid"
 
 
 def training_of(model: FittedModel) -> tuple[FloatArray, TrainingRecords]:
-    """Return the training records in their original units, shape (n, d), and all that is kept of them."""
+    """Return the training records as points to judge, shape (n, d), and all that is kept of them."""
+    return model.as_they_came(), _kept(model)
+
+
+def _kept(model: FittedModel) -> TrainingRecords:
     assert model.records is not None  # a monitor refuses models without
-    return model.original(model.records.as_they_came), model.records
+    return model.records
 
 
 def _places(n: int) -> IntArray:
@@ -80,7 +84,7 @@ def representative_rows(model: FittedModel) -> IntArray:
 
     All rows, unless the records that are kept of a large training set have more than their share of small classes.
     """
-    codes = training_of(model)[1].codes
+    codes = _kept(model).codes
     kept = np.bincount(codes, minlength=len(model.class_count))
     taken = np.floor(np.min(kept / model.class_count) * model.class_count + 1e-9)
     place = _places(len(codes))
@@ -94,7 +98,7 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
 
     A class of one record is in no part, so that no model loses it.
     """
-    codes = training_of(model)[1].codes
+    codes = _kept(model).codes
     place = _places(len(codes))
     fold = stratified_parts(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
     some = representative_rows(model)
@@ -124,7 +128,7 @@ def predicted_codes(model: FittedModel, a: Assessment) -> IntArray:
 
 def require_new_records(model: FittedModel, X: FloatArray) -> None:
     """Refuse training records as a reference: they are inside by construction."""
-    known = np.count_nonzero(training_of(model)[1].recorded(model.units(X)))
+    known = np.count_nonzero(_kept(model).recorded(model.units(X)))
     if 2 * known > len(X):
         raise InputError("reference-has-training-records", n_known=known, n_rows=len(X))
 
@@ -181,7 +185,7 @@ class Comparison:
         counts = None if codes is None else np.bincount(np.concatenate(codes), minlength=len(model.classes))
         if not self._folds:
             return Reference(model.units(rows[0]), counts, views)
-        training, some = training_of(model)[1], representative_rows(model)
+        training, some = _kept(model), representative_rows(model)
         counts = np.bincount(training.codes[some], minlength=len(model.classes))
         return Reference(training.as_they_came[some], counts, views)
 
@@ -189,7 +193,7 @@ class Comparison:
         """Return the expected numbers of held-out records in each model's regions, by their training records."""
         found = []
         for clf, n in zip(self.models, n_held_out, strict=True):
-            model = clf.model_
+            model = clf.model_.partition
             if not isinstance(model, DensityModel):
                 return None
             n_training = int(model.class_count.sum())
@@ -200,8 +204,8 @@ class Comparison:
     def regions(self, rows: list[FloatArray], views: list[ModelView]) -> list[Any] | None:
         """Return the regions of the watched classifier that records belong to, given the models' labels."""
         model = self._watched.model
-        if not isinstance(model, DensityModel):
+        if not isinstance(model.partition, DensityModel):
             return None
-        names = np.array(model.region_names(), dtype=object)
+        names, densities = np.array(model.partition.region_names(), dtype=object), model.partition.densities
         of_all = zip(rows, views, strict=True)
-        return [names[model.densities.claims_within(model.units(some), view.codes)] for some, view in of_all]
+        return [names[densities.claims_within(model.units(some), view.codes)] for some, view in of_all]

@@ -51,8 +51,10 @@ class FeedbackMonitor:
 
     Parameters
     ----------
-    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+    clf : SEPClassifier, SEPEnsembleClassifier, TablePipeline or TrustedClassifier
         Fitted; it is never changed. Do not fit it again while it is watched. A monitor of a pipeline takes raw tables.
+        Around another model, new records are compared with answers of refits that had not seen the training records;
+        `repartition` fits the regions again, and leaves the model alone.
         An ensemble has no ellipsoids of its own: strange records are counted in place of those outside, labels in
         place of regions.
     false_alarm_rate : float, default=0.01
@@ -181,7 +183,7 @@ class FeedbackMonitor:
         }
         log = ObservationLog(path, fingerprint(monitor._watched.classifier), settings)
         for batch in log.batches:
-            a = monitor._watched.classifier.assess(monitor._watched.as_it_came(batch.records))
+            a = monitor._watched.judged(batch.records)
             truth = None if batch.labels is None else monitor._observations.encoded(batch.labels, len(a), "y_true")
             monitor._count(batch, a, truth, monitor._comparison.views(batch.records, a))
         monitor._log = log

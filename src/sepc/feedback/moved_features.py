@@ -38,7 +38,7 @@ def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatAr
     # The probability that any feature is named although none has moved is about 0.01.
     for j, name in enumerate(clf.model_.features):
         shift, error = _shift(before[:, j], rows[mine, j], weights[mine])
-        if abs(shift) > norm.isf(0.01 / 2.0 / rows.shape[1]) * error:
+        if abs(shift) > norm.isf(0.01 / 2.0 / len(clf.model_.features)) * error:
             found.append(MovedFeature(name, shift))
     return tuple(sorted(found, key=lambda moved: -abs(moved.shift))[:3])
 
@@ -66,4 +66,4 @@ def belongs(clf: Any, part: DriftPart, rows: FloatArray) -> BoolArray:
     if part.kind in (LABEL, OTHER_REGIONS):
         # Other regions are those of the comparison models; all records of the label stand in for them.
         return np.asarray(np.array([str(label) for label in clf.model_.classes[view.codes]]) == part.name)
-    return np.asarray(np.array(clf.model_.region_names())[view.components] == part.name)
+    return np.asarray(np.array(clf.model_.partition.region_names())[view.components] == part.name)

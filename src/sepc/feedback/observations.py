@@ -20,7 +20,6 @@ from sepc.feedback.held_out_models import is_outside, predicted_codes
 from sepc.feedback.observation_log import LoggedBatch
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
-from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
 # Where regions are counted, trust is 1 in every pure one: that is a bin of its own.
@@ -169,8 +168,8 @@ class Observations:
         self.accuracy.add(batch.records, batch.months_of_records(), a.trust, right, seen=batch.seen)
         self.n_outside += 0 if batch.seen else int(np.count_nonzero(is_outside(self.model, a)))
         problem, region = np.zeros_like(label), a.label
-        if isinstance(self.model, PartitionModel):
-            problem, region = label if len(self.model.rules) > 1 else problem, a.region
+        if self.model.partition is not None:
+            problem, region = label if len(self.model.partition.rules) > 1 else problem, a.region
         for k in np.unique(problem).tolist():
             mine = np.flatnonzero(problem == k)
             names, back = np.unique(region[mine].astype(str), return_inverse=True)
@@ -190,8 +189,9 @@ class Observations:
 
     def labelled(self) -> tuple[FloatArray, IntArray]:
         """Return the records with labels, and the numbers of these."""
-        d = len(self.model.features)
-        return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
+        if not self._records:
+            return np.empty((0, len(self.model.features))), np.empty(0, dtype=np.int64)
+        return np.vstack(self._records), np.concatenate(self._codes)
 
     def stated(self) -> tuple[FloatArray, FloatArray]:
         """Return the labelled records with a stated chance of being labelled, and these chances."""

@@ -18,7 +18,6 @@ from sepc.feedback.forgetting import NOTHING, Forgetting, Trial, checked_forgett
 from sepc.feedback.held_out_models import training_of
 from sepc.feedback.observations import Observations
 from sepc.feedback.watched import Watched
-from sepc.model.partition_model import PartitionModel
 
 
 class EllipsoidChange(NamedTuple):
@@ -184,7 +183,7 @@ def refitted(
     new._change_limits = watched.classifier.change_limits
     before, after = (clf.predict(watched.as_it_came(records)) for clf in (watched.classifier, new))
     true, flips = y[n:], np.flatnonzero(before != after)
-    is_partitioned = isinstance(watched.model, PartitionModel)
+    is_partitioned = watched.model.partition is not None
     changes = PartitionChanges(
         n_before=n,
         n_added=len(true),
@@ -214,7 +213,7 @@ class _Region(NamedTuple):
 def _regions(clf: Any) -> list[_Region]:
     return [
         _Region(name, rules.labels[block.side], block.members)
-        for rules, partition in zip(clf.model_.rules, clf.partitions_, strict=True)
+        for rules, partition in zip(clf.model_.partition.rules, clf.partitions_, strict=True)
         for name, block in zip(rules.names, partition.blocks, strict=True)
     ]
 

@@ -114,6 +114,13 @@ class FittedModel(Protocol):
     def records(self) -> TrainingRecords | None:
         """Training points in these units; None where they are not kept."""
 
+    @property
+    def partition(self) -> Any:
+        """The `PartitionModel` whose regions records are in; None for an ensemble, which has many partitions."""
+
+    def as_they_came(self) -> FloatArray:
+        """Return the training points as points to judge; an error where they are not kept."""
+
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that distances are measured in."""
 

@@ -100,6 +100,15 @@ class PartitionModel(ABC):
             raise records_are_missing("this")
         return self.records
 
+    @property
+    def partition(self) -> Self:
+        """The model of one partition: this one."""
+        return self
+
+    def as_they_came(self) -> FloatArray:
+        """Return the training points in the units that they came in, NaN where values are missing, shape (n, d)."""
+        return self.original(self.training.as_they_came)
+
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the model's units."""
         return self.scales(X)

@@ -173,6 +173,21 @@ class TablePipeline(LinkedToSite, Pipeline):
         """The encoder of raw tables in front of it: the first step."""
         return self._encoder
 
+    def on_points(self) -> Any:
+        """Return the classifier of `points`: that of the last step.
+
+        Returns
+        -------
+        TrustClassifier
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.on_points() is clf["classifier"]
+        True
+        """
+        return self[-1].on_points()
+
     def points(self, X: Any) -> FloatArray:
         """Return checked rows as the classifier's `model_` takes them.
 

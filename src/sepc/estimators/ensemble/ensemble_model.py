@@ -88,6 +88,16 @@ class EnsembleModel:
         """Training points in standard deviations of the features; None in a model without records."""
         return None if self.records_by_view is None else self.records_by_view[PLAIN]
 
+    @property
+    def partition(self) -> None:
+        """None: there are many partitions."""
+
+    def as_they_came(self) -> FloatArray:
+        """Return the training points in the units that they came in, NaN where values are missing, shape (n, d)."""
+        if self.records is None:
+            raise records_are_missing("this")
+        return self.original(self.records.as_they_came)
+
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in standard deviations of the features."""
         return self.scales(X)
