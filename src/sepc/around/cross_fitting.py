@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ def cross_fitted(
 ) -> CrossFits:
     """Refit an estimator without each held-out part, and ask the refit about that part; `copies` as in `fitted_to`."""
     pairs = [(train, test) for train, test in splits if len(np.unique(y[train])) > 1]
-    jobs = (delayed(_refit)(clone(estimator), X, y, classes, *pair, params, copies) for pair in pairs)
+    jobs = (delayed(_refit)(fresh(estimator), X, y, classes, *pair, params, copies) for pair in pairs)
     found = list(Parallel(n_jobs=n_jobs)(jobs))
     if not found:
         nothing = np.empty(0, dtype=np.int64)
@@ -131,6 +132,17 @@ def checked_labels(X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Fl
         return labels, None, np.arange(len(labels))
     weight = checked_weights(sample_weight, len(labels))
     return labels, weight, np.flatnonzero(weight > 0.0)
+
+
+def fresh(estimator: Any) -> Any:
+    """Return an estimator of the same parameters, not fitted; a copy where it cannot be cloned.
+
+    CatBoost with `cat_features` cannot: scikit-learn refuses estimators that change a parameter.
+    """
+    try:
+        return clone(estimator)
+    except RuntimeError:
+        return deepcopy(estimator)
 
 
 def fitted_to(

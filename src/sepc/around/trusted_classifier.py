@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sepc.around.answered_regions import AnsweredRegions
 from sepc.around.answers import AnswerReader, Answers, codes_of
 from sepc.around.combining import combined, neutral_answers
-from sepc.around.cross_fitting import CrossFits, as_it_can_be_split, checked_labels, cross_fitted, fitted_to, splits_of
+from sepc.around.cross_fitting import (
+    CrossFits,
+    as_it_can_be_split,
+    checked_labels,
+    cross_fitted,
+    fitted_to,
+    fresh,
+    splits_of,
+)
 from sepc.around.encoding import Encoding, without_columns
 from sepc.around.given_scores import GivenScores
 from sepc.around.probes import probes_of
@@ -171,7 +179,7 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             progress.of(0)(1, 3)
             splits = splits_of(self.cv, checked, X, y, taken, of_splitter)
             copies = self._copies(weight, checked)
-            estimator = fitted_to(clone(self.estimator), X, y, taken, routed, copies)
+            estimator = fitted_to(fresh(self.estimator), X, y, taken, routed, copies)
             progress.of(0)(2, 3)
             if self._is_fitted_already:
                 fits = CrossFits.without_refits(estimator, X, checked.classes)
