@@ -8,6 +8,9 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from remembered_fits import fits_once
+
+__all__ = ["fits_once"]
 
 # Processes that share the cores take one thread each: threads of BLAS that wait for work keep a core busy.
 if "PYTEST_XDIST_WORKER" in os.environ:
