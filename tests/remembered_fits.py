@@ -3,9 +3,6 @@
 import joblib
 import pytest
 
-from sepc.estimators import classifier
-from sepc.estimators.ensemble import ensemble_classifier
-
 _FITTED = {}
 
 
@@ -25,5 +22,8 @@ def _remembering(fit):
 @pytest.fixture
 def fits_once(monkeypatch):
     """Fit the same records with the same settings once; that two such fits are equal is for other tests to say."""
+    from sepc.estimators import classifier
+    from sepc.estimators.ensemble import ensemble_classifier
+
     monkeypatch.setattr(classifier, "fit_in_memory", _remembering(classifier.fit_in_memory))
     monkeypatch.setattr(ensemble_classifier, "fit_ensemble", _remembering(ensemble_classifier.fit_ensemble))

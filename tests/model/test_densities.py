@@ -108,7 +108,9 @@ class TestPosterior:
         claims = read_locally(X, blocks, count, unit).claims(Z)
         apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
         sizes = np.array([len(rows) for _, rows in blocks])
-        assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
+        parts = plain_posterior(X, apart, sizes, unit, Z)
+        # Of equal components, such as those of copies, rounding decides.
+        assert parts[np.arange(len(Z)), claims] == pytest.approx(parts.max(axis=1), abs=1e-9)
 
     @pytest.mark.slow
     @examples(50)
