@@ -8,6 +8,9 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from remembered_fits import fits_once
+
+__all__ = ["fits_once"]
 
 # Processes that share the cores take one thread each: threads of BLAS that wait for work keep a core busy.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -16,7 +19,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # A busy machine is no failure: time is measured in bench/.
 # How quickly examples are made depends on what else the machine does.
 settings.register_profile(
-    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)

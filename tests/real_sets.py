@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-_MOST_ROWS = 150
+_FEWEST_ROWS, _MOST_ROWS = 90, 150
 _FOLDER = Path(os.environ.get("SEPC_DATA", "no folder"))
 _NONE = pytest.param(None, marks=pytest.mark.skip("set SEPC_DATA to the folder with data sets"), id="none")
 
@@ -25,7 +25,8 @@ every_set = pytest.mark.parametrize(
 def some_of(path):
     """Return a few rows from all over a file, as a table of numbers or of texts, and their labels."""
     table = pd.read_csv(path)
-    table = table.iloc[np.unique(np.linspace(0, len(table) - 1, _MOST_ROWS).astype(int))]
+    n_rows = np.clip(6 * table.iloc[:, -1].nunique(), _FEWEST_ROWS, _MOST_ROWS)
+    table = table.iloc[np.unique(np.linspace(0, len(table) - 1, n_rows).astype(int))]
     labels = table.iloc[:, -1].astype(str)
     table = table[labels.map(labels.value_counts()).to_numpy() > 3]
     return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(dtype=str)

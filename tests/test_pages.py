@@ -28,6 +28,7 @@ def name_of(page):
 
 
 @pytest.mark.pages
+@pytest.mark.usefixtures("fits_once")
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -7,6 +7,11 @@ from sepc import SEPEnsembleClassifier
 from sepc.cli import main
 
 
+@pytest.fixture(autouse=True)
+def _fits_once(fits_once):
+    """Commands know nothing of fits that another command has made."""
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A folder with training data, a model of it, and new data."""

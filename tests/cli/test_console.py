@@ -2,16 +2,13 @@
 
 import io
 import json
-import os
 import sys
 
 import pytest
-from command_line import as_csv, do, records, run
+from command_line import as_csv, do, records
 from said import said
 
 from sepc.cli import console
-
-pytestmark = pytest.mark.processes
 
 
 @pytest.mark.usefixtures("here")
@@ -39,10 +36,13 @@ class TestWords:
 
     @pytest.mark.usefixtures("odd")
     @pytest.mark.parametrize("option", ["", "--json"])
-    def test_a_terminal_that_lacks_letters_gets_them_spelled_out(self, option):
+    def test_a_terminal_that_lacks_letters_gets_them_spelled_out(self, option, monkeypatch):
         assert do("fit odd.csv --target label -o odd.sepc") == 0
-        done = run("inspect", "odd.sepc", *option.split(), env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True)
-        text = done.stdout.decode("ascii")
+        printed = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+        assert do(f"inspect odd.sepc {option}") == 0
+        sys.stdout.flush()
+        text = printed.getvalue().decode("ascii")
         if option:
             assert set(json.loads(text)["classes"]) == {"no😀", "é\nà"}
         else:

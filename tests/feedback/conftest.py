@@ -8,6 +8,11 @@ from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
 
 
+@pytest.fixture(autouse=True)
+def _fits_once(fits_once):
+    """Monitors of one classifier fit the same held-out models again."""
+
+
 @pytest.fixture(scope="session")
 def iris():
     X, y = load_iris(return_X_y=True)

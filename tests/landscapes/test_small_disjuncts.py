@@ -8,14 +8,19 @@ from sepc import SEPClassifier
 from sepc.landscapes.small_disjuncts import largest_disjunct
 
 
+@pytest.fixture(scope="module")
+def planted():
+    """Landscapes of 40 sets with a planted disjunct, and its rows."""
+    made = [with_disjunct(seed) for seed in range(40)]
+    return [(SEPClassifier(n_imp=n_imp).fit(X, y).landscape_, rows) for X, y, rows, n_imp in made]
+
+
 class TestDisjuncts:
     # Of 400 looser ones 91 % were found when the rule was set; of 1,200 clean sets one had a disjunct.
     @pytest.mark.study
-    def test_planted_ones_are_found(self):
+    def test_planted_ones_are_found(self, planted):
         missed = []
-        for seed in range(40):
-            X, y, rows, n_imp = with_disjunct(seed)
-            fitted = SEPClassifier(n_imp=n_imp).fit(X, y).landscape_
+        for seed, (fitted, rows) in enumerate(planted):
             mine = [x for x in fitted.disjuncts if x.label == "a" and len(np.intersect1d(x.rows, rows)) >= 6]
             if not mine:
                 missed.append(seed)
@@ -33,11 +38,9 @@ class TestDisjuncts:
         assert all(fitted.disjuncts == () for fitted in clean)
 
     @pytest.mark.study
-    def test_regions_made_of_one_are_flagged(self):
+    def test_regions_made_of_one_are_flagged(self, planted):
         flagged = 0
-        for seed in range(10):
-            X, y, _, n_imp = with_disjunct(seed)
-            fitted = SEPClassifier(n_imp=n_imp).fit(X, y).landscape_
+        for fitted, _ in planted[:10]:
             r = fitted.regions
             names = {name for x in fitted.disjuncts for name in x.regions}
             assert set(r.region[r.small_disjunct]) == names

@@ -301,7 +301,7 @@ class TestCluster:
     def test_an_ensemble_fitted_by_workers_has_the_same_bits(self, cluster):
         X, y = load_breast_cancer(return_X_y=True)
         X, y = X[:200, :6], y[:200]
-        here = SEPEnsembleClassifier(n_estimators=3, n_jobs=2).fit(X, y)
+        here = SEPEnsembleClassifier(n_estimators=3).fit(X, y)
         with joblib.parallel_config(backend="dask"), get_task_stream(cluster) as done:
             there = SEPEnsembleClassifier(n_estimators=3, n_jobs=2).fit(X, y)
         assert len(done.data) == 3

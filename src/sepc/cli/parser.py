@@ -2,6 +2,7 @@
 
 import codecs
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from functools import cache
 from typing import Any
 
 from sepc import __version__
@@ -18,6 +19,7 @@ Results go to the standard output, messages to the standard error stream.
 Exit codes: 0, 1 for bad data, 2 for bad usage, 130 if interrupted. Files are written whole or not at all."""
 
 
+@cache  # for processes that run several commands
 def make_parser() -> ArgumentParser:
     """Return the parser of the command line."""
     parser = ArgumentParser(prog="sepc", description=_ABOUT, formatter_class=RawDescriptionHelpFormatter)

@@ -90,20 +90,23 @@ def lowest_safe_threshold(
     `max_error` and `confidence` lie strictly between 0 and 1.
     """
     order = np.lexsort((~wrong, -trust))  # of equal trusts the wrong ones first
-    falling, ranks = trust[order], np.arange(1, len(trust) + 1)
+    falling = trust[order]
     errors = np.cumsum(wrong[order], dtype=np.float64)
     is_last = np.append(falling[1:] != falling[:-1], True)
     entering = entering_parts(len(trust), max_error, 1.0 - confidence)
-    p = bdtr(errors, ranks, max_error)
-    parts, found = 0, None
-    for j in np.flatnonzero(_tested(is_last, entering)).tolist():
-        parts += int(entering[j])
-        level = (1.0 - confidence) * parts / entering.sum()
-        if p[j] > level:
+    tested, n_parts, parts, last = np.flatnonzero(_tested(is_last, entering)), entering.sum(), 0, None
+    columns = tested, entering[tested], is_last[tested], bdtr(errors[tested], tested + 1, max_error)
+    for j, more, ends, p in zip(*(column.tolist() for column in columns), strict=True):
+        parts += more
+        level = (1.0 - confidence) * parts / n_parts
+        if p > level:
             parts = 0
-        elif parts and is_last[j]:
-            found = SafeThreshold(_just_above(falling[j + 1 : j + 2]), j + 1, level)
-    return found
+        elif parts and ends:
+            last = j, level
+    if last is None:
+        return None
+    j, level = last
+    return SafeThreshold(_just_above(falling[j + 1 : j + 2]), j + 1, level)
 
 
 def _tested(is_last: BoolArray, entering: IntArray) -> BoolArray:
