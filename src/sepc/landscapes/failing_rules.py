@@ -1,0 +1,234 @@
+"""Search for rules under which an event is frequent: ellipsoids around the records with the event, turned into rules.
+
+The paper's algorithm partitions the records with the event and those without. Each ellipsoid of the former starts as
+the rule of its bounding box, with a condition on each column. Then one condition after another is dropped, moved or
+added, the best change first, as long as the score rises: the logarithm of the likelihood ratio of two shares, under the
+rule and elsewhere, against a single one, less a cost of ``log(d)`` for each column of d, and of ``log(b)`` for each end
+or value that is one of b. The records of the best rule leave, and the search goes on.
+
+Starts without ellipsoids, from a rule without conditions, were measured beside them (`bench/errors.py`): alone they
+find fewer planted regions of two and three columns, and beside ellipsoids they add none.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.partitions.algorithm import partition
+
+# Rules, conditions of each, ellipsoids tried for each, and records under one: at least, in the records of the search.
+MOST_RULES, _MOST_CONDITIONS, _MOST_STARTS, _LEAST_RECORDS = 5, 4, 4, 8
+# Records of the partition, with the event and without; impurity of its ellipsoids; least members of an ellipsoid.
+_MOST_EVENTS, _MOST_OTHERS, _N_IMP, _LEAST_MEMBERS = 500, 2000, 0.1, 3
+# Columns of the partition: where there are more, those that say most of the event by themselves.
+_MOST_COLUMNS = 20
+# Ends of a range are first looked for on a grid of so many, then moved one by one.
+_GRID = 33
+_MOST_LEVELS = 3
+_NONE = -np.inf
+
+# Which bins of each column a rule allows, one array for each column.
+Rule = tuple[BoolArray, ...]
+
+
+class Axis(NamedTuple):
+    """A column in bins, shape (n,): ascending ranges of a number, or levels; the last bin is of gaps."""
+
+    codes: IntArray
+    n_bins: int
+    is_level: bool
+
+    def of(self, rows: IntArray | BoolArray) -> "Axis":
+        """Return the column of some records."""
+        return self._replace(codes=self.codes[rows])
+
+    def cost(self, mask: BoolArray, d: int) -> float:
+        """Return the cost of a condition on this column, one of d."""
+        if mask.all():
+            return 0.0
+        ends = int(mask.sum()) if self.is_level else max(1, int(not mask[0]) + int(not mask[-2]))
+        return float(np.log(d) + ends * np.log(self.n_bins))
+
+
+def under(axes: Sequence[Axis], rule: Rule) -> BoolArray:
+    """Return which records a rule holds for, shape (n,)."""
+    held = np.ones(len(axes[0].codes), dtype=bool)
+    for axis, mask in zip(axes, rule, strict=True):
+        if not mask.all():
+            held &= mask[axis.codes]
+    return held
+
+
+def failing_rules(axes: Sequence[Axis], events: BoolArray) -> list[Rule]:
+    """Return at most `MOST_RULES` rules under which events, shape (n,), are more frequent, the best one first."""
+    seeds = list(_ellipsoids(axes, events))
+    left, rules = np.ones(len(events), dtype=bool), []
+    while len(rules) < MOST_RULES:
+        search = _Search.of([axis.of(left) for axis in axes], events[left])
+        starts = [search.box(np.flatnonzero((seed & left)[left])) for seed in seeds if np.any(seed & left)]
+        found = [search.climb(start) for start in search.best(starts)]
+        score, rule = max(found, key=lambda one: one[0], default=(0.0, ()))
+        if score <= 0.0:
+            break
+        rules.append(rule)
+        left &= ~under(axes, rule)
+    return rules
+
+
+def _ellipsoids(axes: Sequence[Axis], events: BoolArray) -> Iterator[BoolArray]:
+    """Yield the members of each ellipsoid of records with the event, shape (n,)."""
+    some = np.flatnonzero(events)[:_MOST_EVENTS], np.flatnonzero(~events)[:_MOST_OTHERS]
+    if min(map(len, some)) < _LEAST_MEMBERS:
+        return
+    places = np.column_stack([_places(axis, events) for axis in _telling(axes, events)])
+    for block in partition(places[some[0]], places[some[1]], n_imp=_N_IMP).blocks:
+        if block.side == 0 and len(block.members) >= _LEAST_MEMBERS:
+            members = np.zeros(len(events), dtype=bool)
+            members[some[0][block.members]] = True
+            yield members
+
+
+def _telling(axes: Sequence[Axis], events: BoolArray) -> list[Axis]:
+    """Return the columns that the partition is made in: those whose best condition has the best scores."""
+    if len(axes) <= _MOST_COLUMNS:
+        return list(axes)
+    search = _Search.of(axes, events)
+    scores = [search.best_condition(j, search.counts(j, np.ones(len(events), dtype=bool)))[0] for j in range(len(axes))]
+    return [axes[j] for j in np.argsort(np.negative(scores), kind="stable")[:_MOST_COLUMNS].tolist()]
+
+
+def _places(axis: Axis, events: BoolArray) -> FloatArray:
+    """Return the place of each record in a column, in standard deviations of ranks; levels by their share of events."""
+    counts = np.bincount(axis.codes, minlength=axis.n_bins)
+    ranks = np.cumsum(counts) - counts / 2.0
+    if axis.is_level:
+        ranks = (np.bincount(axis.codes, weights=events, minlength=axis.n_bins) + events.mean()) / (counts + 1.0)
+    else:
+        ranks[-1] = len(events) / 2.0
+    values = ranks[axis.codes]
+    return np.asarray((values - values.mean()) / (values.std() or 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Records of a search: their columns, which of them have the event, and the likelihood of a single share."""
+
+    axes: Sequence[Axis]
+    events: BoolArray
+    n_events: int
+    single: float
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], events: BoolArray) -> "_Search":
+        n, hits = len(events), int(events.sum())
+        return cls(axes, events, hits, float(_likelihood(np.array(hits), np.array(n))))
+
+    def ratios(self, hits: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return log likelihood ratios; 0 where events are no more frequent, none for fewer records than allowed."""
+        n = len(self.events)
+        gain = _likelihood(hits, sizes) + _likelihood(self.n_events - hits, n - sizes) - self.single
+        gain = np.where(hits * n > self.n_events * sizes, gain, 0.0)
+        return np.where(sizes >= _LEAST_RECORDS, gain, _NONE)
+
+    def box(self, rows: IntArray) -> Rule:
+        """Return the rule of the smallest box around some records."""
+        return tuple(_around(axis, np.unique(axis.codes[rows])) for axis in self.axes)
+
+    def best(self, rules: list[Rule]) -> list[Rule]:
+        """Return the best rules, without their costs."""
+        held = [under(self.axes, rule) for rule in rules]
+        scores = [float(self.ratios(self.events[of].sum(), np.array(of.sum()))) for of in held]
+        return [rules[k] for k in np.argsort(np.negative(scores), kind="stable")[:_MOST_STARTS].tolist()]
+
+    def climb(self, rule: Rule) -> tuple[float, Rule]:
+        """Change one condition after another, the best change first, until none raises the score."""
+        allowed = np.array([mask[axis.codes] for axis, mask in zip(self.axes, rule, strict=True)])
+        costs = np.array([axis.cost(mask, len(self.axes)) for axis, mask in zip(self.axes, rule, strict=True)])
+        masks, score = list(rule), _NONE
+        while True:
+            n_against = (~allowed).sum(axis=0)
+            tried = []
+            for j, mask in enumerate(masks):
+                others = n_against - ~allowed[j] == 0
+                is_full = np.count_nonzero(costs) - (costs[j] > 0.0) >= _MOST_CONDITIONS and mask.all()
+                if not is_full:
+                    gain, new = self.best_condition(j, self.counts(j, others))
+                    tried.append((gain - float(costs.sum() - costs[j]), -j, new))
+            best, at, new = max(tried, key=lambda one: one[:2])
+            if best <= score + 1e-9:
+                return score, tuple(masks)
+            score, masks[-at] = best, new
+            allowed[-at], costs[-at] = new[self.axes[-at].codes], self.axes[-at].cost(new, len(self.axes))
+
+    def counts(self, j: int, among: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the events and records of each bin of a column, among some records."""
+        axis = self.axes[j]
+        sizes = np.bincount(axis.codes[among], minlength=axis.n_bins).astype(np.float64)
+        return np.bincount(axis.codes[among & self.events], minlength=axis.n_bins).astype(np.float64), sizes
+
+    def best_condition(self, j: int, counts: tuple[FloatArray, FloatArray]) -> tuple[float, BoolArray]:
+        """Return the best condition on a column, given the counts of its bins, and its score less its own cost."""
+        axis, (hits, sizes) = self.axes[j], counts
+        masks = list(_level_sets(hits, sizes) if axis.is_level else self._ranges(axis, hits, sizes))
+        masks.append(np.ones(axis.n_bins, dtype=bool))
+        table = np.array(masks, dtype=np.float64)
+        costs = np.array([axis.cost(mask, len(self.axes)) for mask in masks])
+        scores = self.ratios(table @ hits, table @ sizes) - costs
+        best = len(masks) - 1 - int(scores[::-1].argmax())  # of equal ones none rather than any condition
+        return float(scores[best]), masks[best]
+
+    def _ranges(self, axis: Axis, hits: FloatArray, sizes: FloatArray) -> Iterator[BoolArray]:
+        """Yield the best range of bins with two ends, and with one; and the gaps alone."""
+        known = axis.n_bins - 1
+        below = np.concatenate([[0.0], np.cumsum(hits[:known])]), np.concatenate([[0.0], np.cumsum(sizes[:known])])
+        grid = np.unique(np.linspace(0, known, min(known + 1, _GRID)).round().astype(int))
+        first, last = (grid[some] for some in np.triu_indices(len(grid), 1))
+        every = np.arange(known + 1)
+        for n_ends in (2, 1):
+            some = ((first > 0).astype(int) + (last < known)) == n_ends
+            if not some.any():
+                continue
+            a, b = self._best_range(below, first[some], last[some])
+            if a > 0:
+                a, b = self._best_range(below, every[1:b], np.full(b - 1, b))
+            if b < known:
+                a, b = self._best_range(below, np.full(known - a - 1, a), every[a + 1 : known])
+            mask = np.zeros(axis.n_bins, dtype=bool)
+            mask[a:b] = True
+            yield mask
+        yield np.arange(axis.n_bins) == known
+        yield np.arange(axis.n_bins) < known
+
+    def _best_range(self, below: tuple[FloatArray, FloatArray], first: IntArray, last: IntArray) -> tuple[int, int]:
+        hits, sizes = (counts[last] - counts[first] for counts in below)
+        best = int(self.ratios(hits, sizes).argmax())
+        return int(first[best]), int(last[best])
+
+
+def _likelihood(hits: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return the log likelihood of events at their own share."""
+    misses = sizes - hits
+    return np.asarray(xlogy(hits, hits) + xlogy(misses, misses) - xlogy(sizes, sizes))
+
+
+def _around(axis: Axis, codes: IntArray) -> BoolArray:
+    """Return the smallest condition that allows some bins."""
+    mask = np.zeros(axis.n_bins, dtype=bool)
+    mask[codes] = True
+    known = codes[codes < axis.n_bins - 1]
+    if not axis.is_level and len(known):
+        mask[known[0] : known[-1]] = True
+    return mask
+
+
+def _level_sets(hits: FloatArray, sizes: FloatArray) -> Iterator[BoolArray]:
+    """Yield each level by itself, and the two and three levels with the largest shares of events."""
+    levels = np.arange(len(hits))
+    yield from levels[:, None] == levels
+    order = np.argsort(-hits / np.maximum(sizes, 1.0), kind="stable")
+    for n in range(2, min(_MOST_LEVELS, len(levels) - 1) + 1):
+        yield np.isin(levels, order[:n])
