@@ -1,5 +1,5 @@
 from .data_landscape import DataLandscape, landscape
-from .error_landscape import ErrorLandscape, FailingRegion, error_landscape
+from .failing_regions import ErrorLandscape, FailingRegion, error_landscape
 from .findings import Finding
 from .fitted_landscape import FittedLandscape
 

@@ -1,10 +1,11 @@
 """Search for rules under which an event is frequent: ellipsoids around the records with the event, turned into rules.
 
-The paper's algorithm partitions the records with the event and those without. Each ellipsoid of the former starts as
-the rule of its bounding box, with a condition on each column. Then one condition after another is dropped, moved or
-added, the best change first, as long as the score rises: the logarithm of the likelihood ratio of two shares, under the
-rule and elsewhere, against a single one, less a cost of ``log(d)`` for each column of d, and of ``log(b)`` for each end
-or value that is one of b. The records of the best rule leave, and the search goes on.
+The paper's algorithm partitions the records with the event and those without, in ranks of the columns. Each ellipsoid
+of the former starts as the rule of its bounding box, with a condition on each column. Conditions are dropped until few
+are left. Then one after another is moved, added or dropped, the best change first, as long as the score rises: the
+logarithm of the likelihood ratio of two shares, under the rule and elsewhere, against a single one, less a cost of
+``log(d)`` for each column of d, and of ``log(b)`` for each end or value that is one of b. The records of the best rule
+leave, and the search goes on.
 
 Starts without ellipsoids, from a rule without conditions, were measured beside them (`bench/errors.py`): alone they
 find fewer planted regions of two and three columns, and beside ellipsoids they add none.
@@ -12,6 +13,7 @@ find fewer planted regions of two and three columns, and beside ellipsoids they 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +72,7 @@ def failing_rules(axes: Sequence[Axis], events: BoolArray) -> list[Rule]:
     while len(rules) < MOST_RULES:
         search = _Search.of([axis.of(left) for axis in axes], events[left])
         starts = [search.box(np.flatnonzero((seed & left)[left])) for seed in seeds if np.any(seed & left)]
-        found = [search.climb(start) for start in search.best(starts)]
+        found = [search.climb(search.shortened(start)) for start in search.best(starts)]
         score, rule = max(found, key=lambda one: one[0], default=(0.0, ()))
         if score <= 0.0:
             break
@@ -144,25 +146,41 @@ class _Search:
         scores = [float(self.ratios(self.events[of].sum(), np.array(of.sum()))) for of in held]
         return [rules[k] for k in np.argsort(np.negative(scores), kind="stable")[:_MOST_STARTS].tolist()]
 
+    def shortened(self, rule: Rule) -> Rule:
+        """Drop conditions while there are too many, the one first without which the score is best."""
+        masks, costs = list(rule), self._costs(rule)
+        broken = np.array([~mask[axis.codes] for axis, mask in zip(self.axes, rule, strict=True)])
+        while np.count_nonzero(costs) > _MOST_CONDITIONS:
+            n_broken = broken.sum(axis=0)
+            held, alone = n_broken == 0, broken[:, n_broken == 1]
+            sizes = np.count_nonzero(held) + alone.sum(axis=1)
+            hits = np.count_nonzero(held & self.events) + alone[:, self.events[n_broken == 1]].sum(axis=1)
+            scores = np.where(costs > 0.0, self.ratios(hits, sizes) - (costs.sum() - costs), _NONE)
+            j = int(scores.argmax())
+            # Of boxes with too few records any condition may go: the one that lets in most records.
+            j = j if scores[j] > _NONE else int(np.where(costs > 0.0, sizes, -1).argmax())
+            masks[j], broken[j], costs[j] = np.ones_like(masks[j]), False, 0.0
+        return tuple(masks)
+
     def climb(self, rule: Rule) -> tuple[float, Rule]:
         """Change one condition after another, the best change first, until none raises the score."""
-        allowed = np.array([mask[axis.codes] for axis, mask in zip(self.axes, rule, strict=True)])
-        costs = np.array([axis.cost(mask, len(self.axes)) for axis, mask in zip(self.axes, rule, strict=True)])
-        masks, score = list(rule), _NONE
+        masks, costs, score = list(rule), self._costs(rule), _NONE
+        broken = np.array([~mask[axis.codes] for axis, mask in zip(self.axes, rule, strict=True)])
         while True:
-            n_against = (~allowed).sum(axis=0)
+            n_broken, n_conditions = broken.sum(axis=0), np.count_nonzero(costs)
             tried = []
             for j, mask in enumerate(masks):
-                others = n_against - ~allowed[j] == 0
-                is_full = np.count_nonzero(costs) - (costs[j] > 0.0) >= _MOST_CONDITIONS and mask.all()
-                if not is_full:
-                    gain, new = self.best_condition(j, self.counts(j, others))
+                if n_conditions < _MOST_CONDITIONS or not mask.all():
+                    gain, new = self.best_condition(j, self.counts(j, n_broken == broken[j]))
                     tried.append((gain - float(costs.sum() - costs[j]), -j, new))
             best, at, new = max(tried, key=lambda one: one[:2])
             if best <= score + 1e-9:
                 return score, tuple(masks)
             score, masks[-at] = best, new
-            allowed[-at], costs[-at] = new[self.axes[-at].codes], self.axes[-at].cost(new, len(self.axes))
+            broken[-at], costs[-at] = ~new[self.axes[-at].codes], self.axes[-at].cost(new, len(self.axes))
+
+    def _costs(self, rule: Rule) -> FloatArray:
+        return np.array([axis.cost(mask, len(self.axes)) for axis, mask in zip(self.axes, rule, strict=True)])
 
     def counts(self, j: int, among: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the events and records of each bin of a column, among some records."""
@@ -173,40 +191,46 @@ class _Search:
     def best_condition(self, j: int, counts: tuple[FloatArray, FloatArray]) -> tuple[float, BoolArray]:
         """Return the best condition on a column, given the counts of its bins, and its score less its own cost."""
         axis, (hits, sizes) = self.axes[j], counts
-        masks = list(_level_sets(hits, sizes) if axis.is_level else self._ranges(axis, hits, sizes))
-        masks.append(np.ones(axis.n_bins, dtype=bool))
-        table = np.array(masks, dtype=np.float64)
-        costs = np.array([axis.cost(mask, len(self.axes)) for mask in masks])
-        scores = self.ratios(table @ hits, table @ sizes) - costs
-        best = len(masks) - 1 - int(scores[::-1].argmax())  # of equal ones none rather than any condition
-        return float(scores[best]), masks[best]
+        everything = float(self.ratios(hits.sum(), sizes.sum())), np.ones(axis.n_bins, dtype=bool)
+        found = self._best_levels(axis, hits, sizes) if axis.is_level else self._best_range(axis, hits, sizes)
+        best = max([everything, *found], key=lambda one: one[0])  # of equal ones none rather than any condition
+        return best[0], best[1]
 
-    def _ranges(self, axis: Axis, hits: FloatArray, sizes: FloatArray) -> Iterator[BoolArray]:
-        """Yield the best range of bins with two ends, and with one; and the gaps alone."""
+    def _best_levels(self, axis: Axis, hits: FloatArray, sizes: FloatArray) -> Iterator[tuple[float, BoolArray]]:
+        """Yield the best set of levels, and its score: one, or the two or three with the largest shares of events."""
+        masks = np.array(list(_level_sets(hits, sizes)))
+        costs = [axis.cost(mask, len(self.axes)) for mask in masks]
+        scores = self.ratios(masks @ hits, masks @ sizes) - costs
+        yield float(scores.max()), masks[scores.argmax()]
+
+    def _best_range(self, axis: Axis, hits: FloatArray, sizes: FloatArray) -> Iterator[tuple[float, BoolArray]]:
+        """Yield the best range of bins, found on a grid and moved to the best bin at either end; and the gaps alone."""
         known = axis.n_bins - 1
-        below = np.concatenate([[0.0], np.cumsum(hits[:known])]), np.concatenate([[0.0], np.cumsum(sizes[:known])])
-        grid = np.unique(np.linspace(0, known, min(known + 1, _GRID)).round().astype(int))
-        first, last = (grid[some] for some in np.triu_indices(len(grid), 1))
-        every = np.arange(known + 1)
-        for n_ends in (2, 1):
-            some = ((first > 0).astype(int) + (last < known)) == n_ends
-            if not some.any():
-                continue
-            a, b = self._best_range(below, first[some], last[some])
-            if a > 0:
-                a, b = self._best_range(below, every[1:b], np.full(b - 1, b))
-            if b < known:
-                a, b = self._best_range(below, np.full(known - a - 1, a), every[a + 1 : known])
-            mask = np.zeros(axis.n_bins, dtype=bool)
-            mask[a:b] = True
-            yield mask
-        yield np.arange(axis.n_bins) == known
-        yield np.arange(axis.n_bins) < known
+        below = np.concatenate([[[0.0, 0.0]], np.cumsum([hits[:known], sizes[:known]], axis=1).T])
 
-    def _best_range(self, below: tuple[FloatArray, FloatArray], first: IntArray, last: IntArray) -> tuple[int, int]:
-        hits, sizes = (counts[last] - counts[first] for counts in below)
-        best = int(self.ratios(hits, sizes).argmax())
-        return int(first[best]), int(last[best])
+        def best(first: IntArray, last: IntArray) -> tuple[float, int, int]:
+            n_ends = np.maximum((first > 0).astype(int) + (last < known), 1)
+            scores = self.ratios(*(below[last] - below[first]).T) - np.log(len(self.axes)) - n_ends * np.log(known + 1)
+            k = int(scores.argmax())
+            return float(scores[k]), int(first[k]), int(last[k])
+
+        grid, every = np.arange(min(known + 1, _GRID)) * known // min(known, _GRID - 1), np.arange(known + 1)
+        first, last = _pairs(len(grid))
+        score, a, b = best(grid[first], grid[last])
+        if len(grid) <= known:
+            _, a, b = best(every[:b], np.full(b, b))
+            score, a, b = best(np.full(known - a, a), every[a + 1 :])
+        yield score, (np.arange(axis.n_bins) >= a) & (np.arange(axis.n_bins) < b)
+        if sizes[known]:
+            gaps = np.arange(axis.n_bins) == known
+            yield float(self.ratios(hits[known], sizes[known])) - axis.cost(gaps, len(self.axes)), gaps
+
+
+@cache
+def _pairs(n: int) -> tuple[IntArray, IntArray]:
+    """Return all pairs of a smaller and a larger one of n numbers."""
+    first, last = np.triu_indices(n, 1)
+    return first, last
 
 
 def _likelihood(hits: FloatArray, sizes: FloatArray) -> FloatArray:

@@ -26,22 +26,23 @@ class RuleColumn:
         Of the encoder.
     at : slice
         Its features.
-    last : ndarray of shape (n_ranges,)
-        Of a number: the largest value of each range in the records.
-    first : ndarray of shape (n_ranges,)
-        The smallest one.
+    first, last : ndarray of shape (n_ranges,)
+        Of a number: the smallest and the largest value in each range.
+    ends : ndarray of shape (n_ranges - 1,)
+        Between the ranges: up to these numbers, each has as few digits as will do.
     """
 
     column: Any
     at: slice
-    last: FloatArray
     first: FloatArray
+    last: FloatArray
+    ends: FloatArray
 
     @classmethod
     def of(cls, column: Any, at: slice, features: FloatArray) -> Self:
         """Choose the ranges of a column by the features of all records, shape (n, d)."""
         if column.is_level or not column.varies:
-            return cls(column, at, np.empty(0), np.empty(0))
+            return cls(column, at, *np.empty((3, 0)))
         values = np.sort(features[:, at.start])
         values = values[~np.isnan(values)]
         distinct = np.unique(values)
@@ -49,7 +50,7 @@ class RuleColumn:
         ends = (np.arange(1, n_bins + 1) * len(values)) // n_bins - 1
         last = distinct if len(distinct) <= n_bins else np.unique(values[ends])
         first = distinct[np.concatenate([[0], np.searchsorted(distinct, last[:-1], side="right")])]
-        return cls(column, at, last, first)
+        return cls(column, at, first, last, _between(last[:-1], first[1:]))
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ class RuleColumn:
             n, codes = 2, own[:, 0] > 0.5
             gaps |= own[:, 0] == 0.5
         elif len(self.last):
-            n, codes = len(self.last), np.minimum(np.searchsorted(self.last, own[:, 0]), len(self.last) - 1)
+            n, codes = len(self.last), np.searchsorted(self.ends, own[:, 0])
         else:
             n, codes, gaps = 1, np.zeros(len(own), dtype=np.int64), own[:, 0] >= 0.5
         return Axis(np.where(gaps, n, codes), n + 1, bool(self.levels))
@@ -87,8 +88,8 @@ class RuleColumn:
         a, b = int(known.argmax()), len(known) - int(known[::-1].argmax()) - 1
         if self.first[a] == self.last[b]:
             return f"{name} is {self._value(self.last[b])}"
-        above = f"above {self._value(self.last[a - 1])}" if a else ""
-        upto = f"at most {self._value(self.last[b])}" if b < len(known) - 1 else ""
+        above = f"above {self._value(self.ends[a - 1])}" if a else ""
+        upto = f"at most {self._value(self.ends[b])}" if b < len(known) - 1 else ""
         return f"{name} {' and '.join(filter(None, (above, upto)))}"
 
     def _value(self, number: float) -> str:
@@ -126,3 +127,11 @@ class RuleColumns:
 def _level(value: str) -> str:
     return {_MISSING: "missing", _OTHER: "a rare value"}.get(value, value)
 
+
+def _between(last: FloatArray, first: FloatArray) -> FloatArray:
+    """Return numbers of few digits that are at least `last` and below `first`, shape (n,)."""
+    found = last.copy()
+    for digits in range(15, -16, -1):
+        rounded = np.round(np.ceil(last * 10.0**digits) / 10.0**digits, max(digits, 0)) + 0.0  # not -0
+        found = np.where((rounded >= last) & (rounded < first), rounded, found)
+    return found
