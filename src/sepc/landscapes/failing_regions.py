@@ -147,10 +147,14 @@ class ErrorLandscape:
         >>> found.assign([[0.5], [0.95]]).tolist()
         [-1, 0]
         """
-        if self.columns is None or not self.regions:
-            return np.full(len(X), -1)
-        axes = self.columns.axes(_features(self.columns.encoder, X))
-        return _first(axes, [region.bins for region in self.regions])
+        found = np.full(len(X), -1)
+        for k in reversed(range(len(self.regions))):
+            found[self.members(X, k)] = k
+        return found
+
+    def members(self, X: Any, region: int) -> BoolArray:
+        """Return which of some records are in a region, given by its number, shape (n,)."""
+        return under(self.columns.axes(_features(self.columns.encoder, X)), self.regions[region].bins)
 
     def summary(self) -> str:
         """Return everything in plain sentences, one for each line."""
