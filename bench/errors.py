@@ -44,11 +44,7 @@ from sepc.landscapes import error_landscape
 from sepc.tables import TableEncoder
 
 INSIDE, ELSEWHERE = 0.8, 0.08
-SETS = {
-    1000: ("adult", "german_credit", "magic", "segment"),
-    4000: ("adult", "magic", "spambase"),
-    16000: ("adult", "magic"),
-}
+SETS = {1000: ("adult", "german_credit", "magic", "segment"), 4000: ("magic", "spambase"), 16000: ("adult", "magic")}
 SHARES = (0.02, 0.05, 0.1)
 NOTHING = "nothing"
 KINDS = ("1 column", "2 columns", "3 columns", "category", "ellipsoid")
@@ -58,7 +54,7 @@ MOST_TAKEN = 5
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1, help="planted regions of each kind (default 1)")
-    parser.add_argument("--clean", type=int, default=100, help="runs without a region (default 100)")
+    parser.add_argument("--clean", type=int, default=60, help="runs without a region (default 60)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))

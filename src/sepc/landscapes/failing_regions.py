@@ -20,8 +20,6 @@ from sepc.landscapes.rule_columns import RuleColumns
 
 # Of two, three and five parts, two find fewer planted regions, and five take longer (`bench/errors.py`).
 N_PARTS = 3
-# Regions that share more of their records, of both together, are one.
-_SAME = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -202,7 +200,8 @@ def error_landscape(
     answers these rules do not depend on, the number of errors under a rule is hypergeometric if errors are as frequent
     as elsewhere. Holm's method at `max_fdr` / 3 for each part bounds the probability that any rule is reported under
     which errors are not more frequent, whatever the dependence between rules. Intervals are Clopper and Pearson's, with
-    Bonferroni's correction for all tested rules. Of two rules for nearly the same records the more certain one is kept.
+    Bonferroni's correction for all tested rules. A rule is dropped if, beyond the records of
+    more certain ones, its errors are no more frequent.
 
     The records must be independent of each other and of the fit. The result does not depend on the order of the rows.
 
@@ -244,7 +243,8 @@ def landscape_of_errors(
     axes = columns.axes(features)
     ordered = [axis.of(order) for axis in axes]
     tested = list(_tested(ordered, wrong[order], part))
-    kept = list(_distinct(ordered, sorted(_holm(tested, max_fdr / N_PARTS), key=lambda one: one[0])))
+    certain = sorted(_holm(tested, max_fdr / N_PARTS), key=lambda one: one[0])
+    kept = _distinct(ordered, wrong[order], part, certain, max_fdr / N_PARTS)
     level = 1.0 - (1.0 - confidence) / max(len(tested), 1)
     regions = tuple(_region(one, p, columns, ordered, level) for p, one in kept)
     return ErrorLandscape(
@@ -324,12 +324,10 @@ def _tested(axes: list[Axis], wrong: BoolArray, part: IntArray) -> Iterator[_Tes
     for k in range(N_PARTS):
         seen, other = part != k, part == k
         others = [axis.of(other) for axis in axes]
-        n_all, n_all_errors = int(other.sum()), int(wrong[other].sum())
         for rule in failing_rules([axis.of(seen) for axis in axes], wrong[seen]):
             held = under(others, rule)
-            n, n_errors = int(held.sum()), int(wrong[other][held].sum())
-            p = float(hypergeom.sf(n_errors - 1, n_all, n_all_errors, n))
-            yield _Tested(rule, n, n_errors, n_all, n_all_errors, k, p)
+            counts = (int(count) for count in (held.sum(), wrong[other][held].sum(), other.sum(), wrong[other].sum()))
+            yield _Tested(rule, *counts, k, p_value(wrong[other], held))
 
 
 def _holm(tested: list[_Tested], level: float) -> Iterator[tuple[float, _Tested]]:
@@ -344,14 +342,28 @@ def _holm(tested: list[_Tested], level: float) -> Iterator[tuple[float, _Tested]
             yield min(1.0, N_PARTS * adjusted), one
 
 
-def _distinct(axes: list[Axis], found: list[tuple[float, _Tested]]) -> Iterator[tuple[float, _Tested]]:
-    """Yield the regions, the most certain first, that are not nearly the records of one before."""
-    before: list[BoolArray] = []
+def _distinct(
+    axes: list[Axis], wrong: BoolArray, part: IntArray, found: list[tuple[float, _Tested]], level: float
+) -> Iterator[tuple[float, _Tested]]:
+    """Yield the regions, the most certain first, that say more than those before.
+
+    That is, beyond these, errors are still more frequent under the rule, by the same test.
+    """
+    beyond = np.ones(len(wrong), dtype=bool)
     for p, one in found:
-        held = under(axes, one.rule)
-        if all(np.sum(held & other) <= _SAME * np.sum(held | other) for other in before):
-            before.append(held)
+        held, rest = under(axes, one.rule), beyond & (part == one.part)
+        if p_value(wrong[rest], held[rest]) <= level:
+            beyond &= ~held
             yield p, one
+
+
+def p_value(wrong: BoolArray, held: BoolArray) -> float:
+    """Return the p-value of the hypothesis that errors are not more frequent among the records that a rule holds for.
+
+    Given the numbers of records and errors, the number of errors under the rule is hypergeometric if errors are as
+    frequent as elsewhere, and smaller if they are less frequent.
+    """
+    return float(hypergeom.sf(np.sum(wrong & held) - 1, len(wrong), wrong.sum(), held.sum()))
 
 
 def _region(one: _Tested, p: float, columns: RuleColumns, axes: list[Axis], confidence: float) -> FailingRegion:

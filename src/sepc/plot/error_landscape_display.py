@@ -119,7 +119,7 @@ class ErrorLandscapeDisplay(Display):
         ax.hlines(at, low, high, color="black", linewidth=1.3)
         ax.vlines(elsewhere, at - 0.4, at + 0.4, color=GREY, linewidth=2.4, label="elsewhere")
         self.text_ = [
-            ax.text(0.0, y + 0.3, self._holds(region), fontsize=TINY, va="top")
+            ax.text(0.01, y + 0.3, self._holds(region), fontsize=TINY, va="top")
             for y, region in zip(at.tolist(), self.regions, strict=True)
         ]
         label_axes(ax, "share of wrong labels", "")

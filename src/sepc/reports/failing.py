@@ -36,7 +36,7 @@ def _in_words(found: ErrorLandscape) -> str:
     if not found.regions:
         return f"{head} No region is known where labels are wrong more often than elsewhere."
     return (
-        f"{head} Where the conditions of a row hold, labels are wrong more often than elsewhere. The chance that any of "
+        f"{head} Under the conditions of each row, labels are wrong more often than elsewhere. The chance that one of "
         f"these regions is none is at most {percent(found.max_fdr)}, and the intervals hold together with a confidence "
         f"of {percent(found.confidence)}. Counts are of records that the search for the region has not seen."
     )
