@@ -131,7 +131,7 @@ def test_each_kind_of_condition_has_its_words(kind):
     bad = rng.random(n) < 0.1
     X, expected = {
         "range": (pd.DataFrame({"a": np.where(bad, 1.0 + 0.1 * rng.random(n), number % 0.9)}), "a above "),
-        "missing": (pd.DataFrame({"a": np.where(bad, np.nan, number)}), "a is missing"),
+        "missing": (pd.DataFrame({"a": np.where(bad, np.nan, number), "b": rng.random(n)}), "a is missing"),
         "level": (pd.DataFrame({"a": number, "b": np.where(bad, "x", rng.choice(["y", "z"], n))}), "b is x"),
         "few values": (pd.DataFrame({"a": np.where(bad, 2, rng.choice([1, 3], n))}), "a is 2"),
     }[kind]
