@@ -20,6 +20,11 @@ from sepc.landscapes.rule_columns import RuleColumns
 
 # Of two, three and five parts, two find fewer planted regions, and five take longer (`bench/errors.py`).
 N_PARTS = 3
+# Columns of the table.
+_FIELDS = (
+    *("rule", "n_records", "n_tested", "n_errors", "error_rate", "low", "high", "elsewhere", "lift"),
+    *("share_of_errors", "p_value"),
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,8 +78,7 @@ class FailingRegion:
 
     def row(self) -> dict[str, Any]:
         """Return the numbers by their names in the table, ready for JSON but for a lift without errors elsewhere."""
-        names = ("rule", "n_records", "n_tested", "n_errors", "error_rate", "low", "high", "elsewhere", "lift")
-        return {name: getattr(self, name) for name in (*names, "share_of_errors", "p_value")}
+        return {name: getattr(self, name) for name in _FIELDS}
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -121,9 +125,7 @@ class ErrorLandscape:
         pandas.DataFrame
             A polars frame if X was one.
         """
-        rows = [region.row() for region in self.regions]
-        names = list(_EMPTY.row())
-        return self.frames.frame({name: [row[name] for row in rows] for name in names})
+        return self.frames.frame({name: [getattr(region, name) for region in self.regions] for name in _FIELDS})
 
     def assign(self, X: Any) -> IntArray:
         """Return the number of the first region that each of some new records is in, -1 for none.
@@ -151,8 +153,28 @@ class ErrorLandscape:
         return found
 
     def members(self, X: Any, region: int) -> BoolArray:
-        """Return which of some records are in a region, given by its number, shape (n,)."""
-        return under(self.columns.axes(_features(self.columns.encoder, X)), self.regions[region].bins)
+        """Return which of some records are in a region, given by its number.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+        region : int
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> X = np.linspace(0.0, 1.0, 400)[:, None]
+        >>> found = error_landscape(DummyClassifier().fit(X, np.zeros(400)), X, X[:, 0] > 0.9)
+        >>> found.members([[0.5], [0.95]], 0).tolist()
+        [False, True]
+        """
+        rule = self.regions[region].bins
+        assert self.columns is not None  # where there are regions there are columns
+        return under(self.columns.axes(_features(self.columns.encoder, X)), rule)
 
     def summary(self) -> str:
         """Return everything in plain sentences, one for each line."""
@@ -163,9 +185,6 @@ class ErrorLandscape:
 
     def __repr__(self) -> str:
         return self.summary()
-
-
-_EMPTY = FailingRegion("", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
 
 
 def error_landscape(
@@ -326,8 +345,8 @@ def _tested(axes: list[Axis], wrong: BoolArray, part: IntArray) -> Iterator[_Tes
         others = [axis.of(other) for axis in axes]
         for rule in failing_rules([axis.of(seen) for axis in axes], wrong[seen]):
             held = under(others, rule)
-            counts = (int(count) for count in (held.sum(), wrong[other][held].sum(), other.sum(), wrong[other].sum()))
-            yield _Tested(rule, *counts, k, p_value(wrong[other], held))
+            n, n_errors = int(held.sum()), int(wrong[other][held].sum())
+            yield _Tested(rule, n, n_errors, int(other.sum()), int(wrong[other].sum()), k, p_value(wrong[other], held))
 
 
 def _holm(tested: list[_Tested], level: float) -> Iterator[tuple[float, _Tested]]:

@@ -68,7 +68,7 @@ def under(axes: Sequence[Axis], rule: Rule) -> BoolArray:
 def failing_rules(axes: Sequence[Axis], events: BoolArray) -> list[Rule]:
     """Return at most `MOST_RULES` rules under which events, shape (n,), are more frequent, the best one first."""
     seeds = list(_ellipsoids(axes, events))
-    left, rules = np.ones(len(events), dtype=bool), []
+    left, rules = np.ones(len(events), dtype=bool), list[Rule]()
     while len(rules) < MOST_RULES:
         search = _Search.of([axis.of(left) for axis in axes], events[left])
         starts = [search.box(np.flatnonzero((seed & left)[left])) for seed in seeds if np.any(seed & left)]
