@@ -44,7 +44,7 @@ from sepc.landscapes import error_landscape
 from sepc.tables import TableEncoder
 
 INSIDE, ELSEWHERE = 0.8, 0.08
-SETS = {1000: ("adult", "german_credit", "magic", "segment"), 4000: ("magic", "spambase"), 16000: ("adult", "magic")}
+SETS = {1000: ("adult", "german_credit", "magic", "segment"), 4000: ("magic", "spambase"), 16000: ("magic",)}
 SHARES = (0.02, 0.05, 0.1)
 NOTHING = "nothing"
 KINDS = ("1 column", "2 columns", "3 columns", "category", "ellipsoid")

@@ -18,8 +18,10 @@ from sepc.common.validation import known_labels, require_share
 from sepc.landscapes.failing_rules import Axis, Rule, failing_rules, under
 from sepc.landscapes.rule_columns import RuleColumns
 
-# Of 48 planted regions of 20 in 1,000 records, two parts find 29 %, three and five 42 %; five take twice as long as three.
+# Of 48 planted regions of 20 in 1,000 records, two parts find 29 %, three and five 42 %; five take twice as long.
 N_PARTS = 3
+# Values of a category that rules can name, at least: one of 2 % of the records may be where a model fails.
+_MOST_LEVELS = 100
 # Columns of the table.
 _FIELDS = (
     *("rule", "n_records", "n_tested", "n_errors", "error_rate", "low", "high", "elsewhere", "lift"),
@@ -206,7 +208,8 @@ def error_landscape(
     confidence : float, default=0.95
         Confidence that all intervals hold together.
     encoder : TableEncoder, optional
-        Not fitted, with parameters of its own, such as `categorical_features`.
+        Not fitted, with parameters of its own, such as `categorical_features`. It names 100 values of a category or
+        more, and keeps gaps.
 
     Returns
     -------
@@ -296,7 +299,9 @@ def _fitted(encoder: Any, X: Any) -> Any:
     if encoder is not None and not isinstance(encoder, TableEncoder):
         raise InputError("error-landscape-encoder", type=type(encoder).__name__)
     try:
-        return clone(TableEncoder() if encoder is None else encoder).set_params(keep_gaps=True).fit(X)
+        encoder = clone(TableEncoder() if encoder is None else encoder)
+        most = max(encoder.max_levels, _MOST_LEVELS)
+        return encoder.set_params(keep_gaps=True, max_levels=most).fit(X)
     except InputError as error:
         if error.code not in ("table-without-differences", "one-sample"):
             raise
