@@ -141,6 +141,10 @@ MESSAGES = {
     "training-rows": "X has {n_rows} rows, y has {n_labels} labels; expected as many. Take both from one source.",
     # landscapes
     "columns-unknown-feature": "columns names the feature {feature!r}; expected some of {features}.",
+    "error-landscape-clf": "clf is a {type}; expected a fitted classifier with `predict`.",
+    "error-landscape-encoder": "encoder is a {type}; expected a sepc.tables.TableEncoder, or None.",
+    "error-landscape-labels": "clf predicts labels such as {predicted!r}, and y holds {label!r}; expected both as texts, or both as numbers. Convert y to the labels that clf was fitted to.",
+    "error-landscape-predictions": "clf predicts {n_predicted} labels for {n} records; expected one for each.",
     "unknown-region": "name is {name!r}; expected a region of this model, such as {names}. See `regions`.",
     # around other models
     "answers-of-other-labels": "the records have the labels {labels}; expected those that the other model answers with: {classes}. Fit that model, and the classifier around it, to records of all labels.",

@@ -1,4 +1,5 @@
 from .confusion_display import ConfusionDisplay
+from .error_landscape_display import ErrorLandscapeDisplay
 from .explanation_display import ExplanationDisplay
 from .landscape_display import LandscapeDisplay
 from .partition_display import PartitionDisplay
@@ -10,6 +11,7 @@ from .roc_display import RocDisplay
 
 __all__ = [
     "ConfusionDisplay",
+    "ErrorLandscapeDisplay",
     "ExplanationDisplay",
     "LandscapeDisplay",
     "PartitionDisplay",

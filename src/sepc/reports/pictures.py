@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import numpy as np
 
 from sepc.common.text import percent
+from sepc.plot.error_landscape_display import ErrorLandscapeDisplay
 from sepc.plot.label_curves import Accepted, LabelCurve
 from sepc.plot.partition_display import PartitionDisplay
 from sepc.plot.planes import Outline
@@ -30,6 +31,7 @@ def pictures(content: dict[str, Any], rightly: Sequence[bool]) -> dict[str, list
             "curve": [_risk_coverage(content["results"])],
             "labels": _labels(content["results"]["label_curves"]),
             "reliability": [_reliability(content["results"], content["card"]["model"])],
+            "failing": [_failing(content["failing"]["regions"])] if content["failing"]["regions"] else [],
             "promise": [_promise(promised)] if promised["bars"] else [],
         }
         return {name: [tostring(svg, encoding="unicode") for svg in drawn] for name, drawn in found.items()}
@@ -133,6 +135,14 @@ def _labels(curves: Sequence[dict[str, Any]]) -> list[Element]:
         ]
         drawn.append(as_svg(display(made).plot(new_axes(*_SIZE)).figure_, key.replace("_", "-"), title))
     return drawn
+
+
+def _failing(regions: Sequence[dict[str, Any]]) -> Element:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 1.1 + 0.8 * len(regions)), dpi=72, layout="constrained")
+    ErrorLandscapeDisplay(regions).plot(figure.subplots())
+    return as_svg(figure, "failing", "Where the model fails: share of wrong labels")
 
 
 def _promise(promised: dict[str, Any]) -> Element:

@@ -63,6 +63,8 @@ MEANINGS = {
     "values": "from the least to the largest one, or the most frequent ones",
     "by true label": "the median of each label's records, or how many of them have the most frequent value",
     "beyond training": "test records with a value outside of the range of all training records",
+    "records tested": "test records in the region that the search for it has not seen; what follows is of these",
+    "of all errors": "share of all wrong labels that is in the region",
     "95 % interval": "Clopper and Pearson's exact limits: what the share may be by chance, given so few records",
 }
 

@@ -11,6 +11,7 @@ from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
 from sepc.common.typing import RowNumbers
 from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.expected_results import expected_results
+from sepc.reports.failing import failing_regions
 from sepc.reports.performance import results
 from sepc.reports.promised_parts import promise_results
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
@@ -74,6 +75,7 @@ def summary(
         "results": result,
         "expected": expected_results(subject, dates),
         "subgroups": subgroup_results(subject, min_trust),
+        "failing": failing_regions(subject),
         "promise": promise_results(subject, groups),
         "records": _records(subject),
         "training_rows": training_rows,
