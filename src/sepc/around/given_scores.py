@@ -204,6 +204,9 @@ class GivenScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             values = np.asarray(self._column(X, name), dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError("given-scores-text", column=name) from None
+        missing = np.flatnonzero(np.isnan(values))
+        if len(missing):
+            raise InputError("given-scores-missing", column=name, row=missing[0] + 1)
         bad = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
         if len(bad):
             raise InputError("given-scores-range", column=name, value=values[bad[0]], row=bad[0] + 1)

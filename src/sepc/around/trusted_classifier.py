@@ -106,6 +106,7 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     _encoding: Encoding
     _reader: AnswerReader
     _probes: Any = None
+    row_numbers_: IntArray | None = None  # of the training rows in their file, from 1, where some were left out
     _probe_features: FloatArray | None = None  # of a file, to check an encoder by
     _was_frozen = False  # of an estimator that a file does not hold
 
@@ -188,7 +189,7 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             # Only now, with nothing left to interrupt, does the classifier change.
             self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
             self._keep(replace(model, keeps_labels=self.labels == "model"), FrameMaker.like(X), checked)
-            self._probes, self.weights_ = probes, model.stack.weights
+            self._probes, self.weights_, self.row_numbers_ = probes, model.stack.weights, None
         return self
 
     def _check_parameters(self) -> None:

@@ -38,6 +38,8 @@ def pack_trusted(writer: ArrayWriter, clf: TrustedClassifier, training_rows: boo
     writer.put("fingerprint", model.fingerprint)
     writer.put("log_shares", reader.log_shares)
     writer.put("least_lead", reader.least_lead)
+    if regions["training_rows"] and clf.row_numbers_ is not None:
+        writer.put("row_numbers", clf.row_numbers_)
     names = getattr(clf, "feature_names_in_", None)
     return pack_common(writer, clf, regions["training_rows"], without=("estimator", "encoder")) | {
         "regions": regions,
@@ -96,6 +98,9 @@ def unpack_trusted(reader: ArrayReader, header: Header) -> TrustedClassifier:
     clf.model_, clf.weights_ = clf._stated(model), model.stack.weights
     _unpack_columns(clf, header)
     clf.estimator = clf.estimator_ = None
+    if "row_numbers" in reader:
+        clf.row_numbers_ = reader.integers("row_numbers", (None,), 1, MOST_ROWS)
+        require(len(clf.row_numbers_) > regions.model_.records.rows.max(), "row numbers")
     if "given" in header:
         clf.estimator = clf.estimator_ = _unpacked_given(reader.under("given"), header["given"])
         require(set(clf.classes_.tolist()) <= set(clf.estimator_.classes_.tolist()), "labels of given scores")
