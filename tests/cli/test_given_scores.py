@@ -85,9 +85,8 @@ class TestFit:
         assert [row["label"] for row in pd.read_csv("out.csv", sep=";").to_dict("records")] == labels
 
     def test_whole_numbers_as_labels(self):
-        frame = pd.read_csv("train.csv").assign(
-            said=lambda t: (t.said == "yes") * 1, label=lambda t: (t.label == "yes") * 1
-        )
+        frame = pd.read_csv("train.csv")
+        frame = frame.assign(**{name: (frame[name] == "yes") * 1 for name in ("said", "label")})
         frame.drop(columns=["p_no", "p_yes"]).to_csv("numbers.csv", index=False)
         assert do("fit numbers.csv --target label --given said --given-score sure -o numbers.sepc") == 0
         new = frame.drop(columns="label").assign(said=frame.said.astype(float))[:20]

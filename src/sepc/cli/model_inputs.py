@@ -132,7 +132,7 @@ def notation_of(model: Any) -> TextNotation:
 
 def read_labelled_for(model: Any, options: Namespace, group_column: str | None) -> LabelledTable:
     """Read the labelled table of the options as a model needs it: its columns, notation and type of labels."""
-    known = {"category": categories_of(model), "notation": notation_of(model), "given": given_of(model)}
+    known: dict[str, Any] = {"category": categories_of(model), "notation": notation_of(model), "given": given_of(model)}
     data = read_labelled_table(options, group_column=group_column, **known)
     require_columns(columns_of(model), data.table.column_names, data.name)
     return data.with_labels_of(model.classes_)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from sepc.around import GivenScores, TrustedClassifier
-from sepc.around.answers import LABELS, PROBABILITIES, VALUES, AnswerReader
+from sepc.around.answers import LABELS, PROBABILITIES, VALUES, AnswerReader, method_of
 from sepc.around.encoding import Encoding, Reduction, name_of
 from sepc.around.trusted_model import TrackRecord, TrustedModel
 from sepc.common.frames import plain
@@ -100,10 +100,12 @@ def unpack_trusted(reader: ArrayReader, header: Header) -> TrustedClassifier:
     clf.estimator = clf.estimator_ = None
     if "row_numbers" in reader:
         clf.row_numbers_ = reader.integers("row_numbers", (None,), 1, MOST_ROWS)
-        require(len(clf.row_numbers_) > regions.model_.records.rows.max(), "row numbers")
+        records: Any = regions.model_.records
+        require(len(clf.row_numbers_) > records.rows.max(), "row numbers")
     if "given" in header:
         clf.estimator = clf.estimator_ = _unpacked_given(reader.under("given"), header["given"])
         require(set(clf.classes_.tolist()) <= set(clf.estimator_.classes_.tolist()), "labels of given scores")
+        require(clf._reader.method == method_of(clf.estimator_), "method of given scores")
     else:
         clf.estimator = require_texts([header["estimator"]["name"]])[0]
         clf._was_frozen = require_flag(header["estimator"]["was_frozen"])
@@ -176,5 +178,5 @@ def _unpacked_given(reader: ArrayReader, header: Header) -> GivenScores:
     require_texts([*(scores.values() if isinstance(scores, dict) else scores)])
     require_texts([header[name] for name in ("label", "score") if header[name] is not None])
     classes = unpack_labels(reader, header["classes"])
-    given = GivenScores(scores, header["label"], header["score"])
+    given = GivenScores(scores or (), header["label"], header["score"])
     return given.knowing(classes, reader.integers("class_count", (len(classes),), 0, MOST_ROWS))

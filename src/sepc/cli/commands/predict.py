@@ -207,14 +207,14 @@ class _CountedPredictions:
 
     def _without_answer(self, columns: list[Any], missing: BoolArray) -> list[Any]:
         """Return the columns without what would be said of rows for which the other model has no answer."""
-        kept = {"accepted": False, "reason": NO_ANSWER, "refusal": NO_ANSWER}
+        kept: dict[str, Any] = {"accepted": False, "reason": NO_ANSWER, "refusal": NO_ANSWER}
         named = zip(self.types, columns, strict=True)
         return [np.where(missing, kept.get(name), np.array(values, dtype=object)) for name, values in named]
 
     def _count(self, a: Assessment, refusals: Any, has_answer: BoolArray) -> None:
         self.n_rows += len(a)
         if not has_answer.all():
-            n = np.count_nonzero(~has_answer)
+            n = int(np.count_nonzero(~has_answer))
             self.reasons[NO_ANSWER] += n
             self.refused[NO_ANSWER] += n
             a, refusals = a.taken(np.flatnonzero(has_answer)), refusals[has_answer]
