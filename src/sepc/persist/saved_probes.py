@@ -22,7 +22,8 @@ def pack_probes(writer: ArrayWriter, probes: Any, training_rows: bool) -> Header
 
     Without training rows probes stay in which no value belongs to another: those of tables of several columns.
     """
-    if probes is None or not (training_rows or getattr(probes, "shape", (0,))[1:] > (1,)):
+    shape = getattr(probes, "shape", ())
+    if probes is None or not (training_rows or (len(shape) == 2 and shape[1] > 1)):
         return None
     if isinstance(probes, np.ndarray) and probes.dtype.kind in "biufU":
         writer.put_unchanged(_NAME, probes.reshape(len(probes), -1))

@@ -208,8 +208,10 @@ class _CountedPredictions:
     def _without_answer(self, columns: list[Any], missing: BoolArray) -> list[Any]:
         """Return the columns without what would be said of rows for which the other model has no answer."""
         kept: dict[str, Any] = {"accepted": False, "reason": NO_ANSWER, "refusal": NO_ANSWER}
-        named = zip(self.types, columns, strict=True)
-        return [np.where(missing, kept.get(name), np.array(values, dtype=object)) for name, values in named]
+        whole = [np.array(values, dtype=object) for values in columns]
+        for name, values in zip(self.types, whole, strict=True):
+            values[missing] = kept.get(name)
+        return whole
 
     def _count(self, a: Assessment, refusals: Any, has_answer: BoolArray) -> None:
         self.n_rows += len(a)
