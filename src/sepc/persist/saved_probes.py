@@ -22,7 +22,7 @@ def pack_probes(writer: ArrayWriter, probes: Any, training_rows: bool) -> Header
 
     Without training rows probes stay in which no value belongs to another: those of tables of several columns.
     """
-    shape = getattr(probes, "shape", ())
+    shape: Any = getattr(probes, "shape", ())
     if probes is None or not (training_rows or (len(shape) == 2 and shape[1] > 1)):
         return None
     if isinstance(probes, np.ndarray) and probes.dtype.kind in "biufU":
