@@ -70,7 +70,8 @@ class Encoding(NamedTuple):
         elif not callable(encoder):
             raise InputError("encoder", encoder=encoder)
         features = _as_numbers(_encoded(encoder, X))
-        return cls(encoder, Reduction.learnt(features) if features.shape[1] > MANY_COLUMNS else None)
+        is_wide = features.shape[1] > MANY_COLUMNS and not cls(encoder).is_table
+        return cls(encoder, Reduction.learnt(features) if is_wide else None)
 
     @property
     def is_table(self) -> bool:

@@ -63,6 +63,7 @@ MESSAGES = {
     "counting-trust": "trust={method} counts records",
     "none-left-out": "too few records to leave some of them out",
     "calibrated-around": "calibrated by {n:many record} that {n:was} held out: log odds are {model:.2g} of those of {estimator} and {regions:.2g} of those of the regions",
+    "other-model": "the other model",
     "answers-read": "The answers of the other model are read from {columns}.",
     "estimator-elsewhere": "The other model, of the class {estimator}, is not in the file: --scores or --given name columns with its answers.",
     "calibrated-by-weights": "calibrated by the weights of its members; typicality by {n:many record} that {n:was} left out",

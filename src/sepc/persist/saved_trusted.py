@@ -167,8 +167,7 @@ def _unpacked_encoding(reader: ArrayReader, header: Header, regions: SEPClassifi
 
     encoder = TableEncoder.from_dict(header["table"])
     names = encoder.get_feature_names_out().tolist()
-    known = regions.feature_names_in_.tolist() if reduction is None else names[: len(reduction.mean)]
-    require(names == known, "features of the encoder")
+    require(names == regions.feature_names_in_.tolist(), "features of the encoder")
     return Encoding(encoder, reduction, require_flag(header["is_default"]))
 
 

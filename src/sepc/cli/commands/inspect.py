@@ -120,8 +120,9 @@ def calibration_text(model: Any) -> str:
     """Return a sentence on how the trust was calibrated, or that it was not."""
     clf = model.core
     if isinstance(clf, TrustedClassifier):
+        name = printed("other-model") if clf.answer_columns else clf.estimator_name
         n, (of_model, of_regions) = int(clf.model_.track_record.n.sum()), clf.weights_
-        return printed("calibrated-around", n=n, model=of_model, estimator=clf.estimator_name, regions=of_regions)
+        return printed("calibrated-around", n=n, model=of_model, estimator=name, regions=of_regions)
     found = _calibration_of(clf)
     if found is None:
         return printed("not-calibrated", why=_not_calibrated_since(clf))
