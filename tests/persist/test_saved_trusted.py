@@ -83,7 +83,7 @@ def test_results_around_a_table_are_the_same_to_the_bit(around_table, tmp_path, 
     assert found.feature_names_in_.tolist() == list(X.columns)
     assert found.has_learned(table()[0]).all()
     assert (found.model_.records is None) is not rows
-    assert found.regions().equals(around_table.regions())
+    assert found.regions_.regions().equals(around_table.regions_.regions())
 
 
 @pytest.mark.parametrize(
