@@ -15,21 +15,45 @@ from sepc.common.typing import FloatArray
 from sepc.common.validation import feature_labels, names_of
 
 
+class Reduction(NamedTuple):
+    """Principal components of many features.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+    components : ndarray of shape (n_components, n_features)
+    """
+
+    mean: FloatArray
+    components: FloatArray
+
+    @classmethod
+    def learnt(cls, features: FloatArray) -> "Reduction":
+        """Learn from the features of training records, shape (n, n_features)."""
+        n, d = features.shape
+        found = PCA(min(FEW_COLUMNS, n - 1), svd_solver="covariance_eigh" if n > d else "full").fit(features)
+        return cls(found.mean_, np.ascontiguousarray(found.components_))
+
+    def transform(self, features: FloatArray) -> FloatArray:
+        """Return the coordinates of records, shape (n, n_components)."""
+        return np.asarray((features - self.mean) @ self.components.T)
+
+
 class Encoding(NamedTuple):
     """A fitted way from records to features.
 
     Attributes
     ----------
-    encoder : transformer, callable or None
-        None where records are features already.
-    reduction : PCA or None
+    encoder : transformer, callable, str or None
+        None where records are features already; the name of one that a file does not hold.
+    reduction : Reduction or None
         To fewer columns, where the encoder makes hundreds.
     is_default : bool
         Whether the encoder is our own of tables.
     """
 
     encoder: Any = None
-    reduction: PCA | None = None
+    reduction: Reduction | None = None
     is_default: bool = False
 
     @classmethod
@@ -46,17 +70,18 @@ class Encoding(NamedTuple):
         elif not callable(encoder):
             raise InputError("encoder", encoder=encoder)
         features = _as_numbers(_encoded(encoder, X))
-        if features.shape[1] <= MANY_COLUMNS:
-            return cls(encoder)
-        n = min(FEW_COLUMNS, len(features) - 1)
-        return cls(
-            encoder, PCA(n, svd_solver="covariance_eigh" if len(features) > features.shape[1] else "full").fit(features)
-        )
+        is_wide = features.shape[1] > MANY_COLUMNS and not cls(encoder).is_table
+        return cls(encoder, Reduction.learnt(features) if is_wide else None)
 
     @property
     def is_table(self) -> bool:
         """Whether raw tables are encoded by our encoder, ours by default or as passed."""
         return hasattr(self.encoder, "gap_typicality")
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether there is an encoder that is not ours, which a file does not hold."""
+        return self.encoder is not None and not self.is_table
 
     def features(self, X: Any) -> Any:
         """Return the features of records, as an array or a frame of numbers."""
@@ -66,11 +91,16 @@ class Encoding(NamedTuple):
     def names(self, features: Any) -> list[str] | None:
         """Return the names of features; None where they have none."""
         if self.reduction is not None:
-            return [f"direction {k + 1}" for k in range(self.reduction.n_components_)]
+            return [f"direction {k + 1}" for k in range(len(self.reduction.components))]
         names = names_of(features)
         if names is None and hasattr(self.encoder, "get_feature_names_out"):
             names = self.encoder.get_feature_names_out()
         return None if names is None else feature_labels(names, len(names))
+
+
+def name_of(encoder: Any) -> str:
+    """Return the name of a function, or of a transformer's class."""
+    return str(getattr(encoder, "__name__", type(encoder).__name__))
 
 
 def _encoded(encoder: Any, X: Any) -> Any:

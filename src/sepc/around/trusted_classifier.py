@@ -117,6 +117,9 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     _encoding: Encoding
     _reader: AnswerReader
     _probes: Any = None
+    row_numbers_: IntArray | None = None  # of the training rows in their file, from 1, where some were left out
+    _probe_features: FloatArray | None = None  # of a file, to check an encoder by
+    _was_frozen = False  # of an estimator that a file does not hold
 
     def __init__(
         self,
@@ -187,15 +190,17 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
                 fits = cross_fitted(self.estimator, X, y, checked.classes, splits, routed, copies, self.n_jobs)
             rows = regions.model_.training.rows
             reader, answers, judged = _read(fits, checked.codes, regions.class_count_, rows)
-            probes = probes_of(X, rows)
-            fingerprint = reader.fingerprint(estimator, probes, checked.classes)
+            probes, fingerprint = None, np.empty((0, len(checked.classes) + 1))
+            if not isinstance(estimator, GivenScores):  # whose columns say all that is to be known of it
+                probes = probes_of(X, rows)
+                fingerprint = reader.fingerprint(estimator, probes, checked.classes)
             keeps_labels = self.labels == "model"
             model = combined(regions, checked, answers, judged, keeps_labels=keeps_labels, fingerprint=fingerprint)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
             self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
             self._keep(model, FrameMaker.like(X), checked)
-            self._probes, self.weights_ = probes, model.stack.weights
+            self._probes, self.weights_, self.row_numbers_ = probes, model.stack.weights, None
         return self
 
     def _check_parameters(self) -> None:
@@ -268,13 +273,25 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     def _features(self, X: Any) -> Any:
         """Return the features of new records, as the regions take them."""
         if self._encoding.encoder is None:
-            return new_points(self, X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+            return new_points(self, self._beside(X))
+        if self.table_encoder is None and not self.answer_columns:  # our encoder checks columns itself
+            validate_data(self, X, reset=False, skip_check_array=True)
         return self._encoding.features(self._beside(X))
 
     def _beside(self, X: Any) -> Any:
         """Return new records without the columns of answers."""
-        return without_columns(X, self._answer_columns(self.estimator_))
+        return without_columns(X, self.answer_columns)
+
+    @property
+    def answer_columns(self) -> list[str]:
+        """Columns that hold the estimator's answers, where it is a `GivenScores`."""
+        return self._answer_columns(self.estimator_)
+
+    @property
+    def encoder_(self) -> Any:
+        """The fitted encoder, which `load` takes again; None where records are features already."""
+        check_is_fitted(self)
+        return self._encoding.encoder
 
     def _values(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -336,7 +353,8 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     @property
     def estimator_name(self) -> str:
         """Class of the estimator, as messages and reports name it."""
-        estimator = getattr(self, "estimator_", None) or self.estimator
+        estimator = getattr(self, "estimator_", None)
+        estimator = self.estimator if estimator is None else estimator
         while isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
         return estimator if isinstance(estimator, str) else type(estimator).__name__
@@ -463,7 +481,10 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         return self.regions_.regions()
 
     def __sklearn_tags__(self) -> Any:
-        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, str):  # the name of one that a file does not hold
+            return tags
+        of_estimator = get_tags(self.estimator)
         tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
         tags.classifier_tags = of_estimator.classifier_tags
         return tags

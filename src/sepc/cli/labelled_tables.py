@@ -13,8 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from sepc.around import GivenScores
 from sepc.cli.cell_values import CellParser, is_missing, is_text, require_flat, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
+from sepc.cli.given_answers import answer_labels, given_by, require_answers
 from sepc.cli.messages import printed
 from sepc.cli.reading import Source, open_table
 from sepc.cli.written_numbers import is_number_somehow
@@ -91,6 +93,7 @@ def read_labelled_table(
     category: Sequence[str] = (),
     notation: TextNotation | None = None,
     group_column: str | None = None,
+    given: GivenScores | None = None,
 ) -> LabelledTable:
     """Read the file of `options`, or another one by the same options, without the columns of ``--drop``.
 
@@ -105,15 +108,19 @@ def read_labelled_table(
         Notation that a model remembers of its training file.
     group_column : str, optional
         Column of groups, which may also be a feature.
+    given : GivenScores, optional
+        Columns of another model's answers; by default those of `options`.
     """
+    given = given_by(options) if given is None else given
+    answers = [] if given is None else given.columns
     before = notation or TextNotation()
     drop, named = getattr(options, "drop", []), getattr(options, "categorical_features", [])
     weight = [] if getattr(options, "sample_weight", None) is None else [options.sample_weight]
-    _require_different_uses(options.target, drop, named, weight)
+    _require_different_uses(options.target, drop, named, weight, answers)
     category = [*named, *category]
     with open_by_options(options, path or options.data, before) as source:
         grouped = [] if group_column is None else [group_column]
-        wanted = [options.target, *drop, *category, *weight[: path is None], *grouped]
+        wanted = [options.target, *drop, *category, *weight[: path is None], *grouped, *answers]
         require_columns(wanted, source.schema.names, source.name)
         names = _names_without(source, [options.target, *drop, *weight])
         table = _all_rows(source)
@@ -124,7 +131,10 @@ def read_labelled_table(
     # What dropped rows hold is not looked at; the others keep their numbers.
     used = pa.array(has_label | (not drops))
     columns = {name: _where(used, table.column(name).combine_chunks()) for name in names}
+    said = {} if given is None or given.label is None else {given.label: columns.pop(given.label)}
     values = _values(columns, cell_parser, category)
+    classes = getattr(given, "classes_", [label for label in labels.tolist() if label is not None])
+    values |= {name: answer_labels(column, cell_parser, name, classes) for name, column in said.items()}
     weights = None
     if weight and not path:
         column = table.column(*weight).combine_chunks()
@@ -141,7 +151,10 @@ def read_labelled_table(
         groups=groups,
         findings=tuple(_findings_on_texts(columns, values)),
     )
-    return _labelled_rows(found, has_label, options.target) if drops else found
+    found = _labelled_rows(found, has_label, options.target) if drops else found
+    if given is not None:
+        require_answers(given, found.table, found.labels, found.numbers_in_file)
+    return found
 
 
 def _where(used: pa.Array, column: pa.Array) -> pa.Array:
@@ -230,8 +243,16 @@ def open_by_options(options: Namespace, path: str, notation: TextNotation) -> Ab
     return open_table(path, options.format, options.encoding, *separators, options.sheet, *skipped)
 
 
-def _require_different_uses(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
+def _require_different_uses(
+    target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str], answers: Sequence[str]
+) -> None:
     """Raise a `UsageError` for options that contradict each other."""
+    option = "--scores or --given"
+    both = [column for column in answers if column in [*drop, *category, *weight] or answers.count(column) > 1]
+    if both:
+        raise UsageError("answer-column-used", column=both[0])
+    if target in answers:
+        raise UsageError("option-names-target", option=option, target=target)
     for option, columns in (("--drop", drop), ("--categorical-features", category), ("--sample-weight", weight)):
         if target in columns:
             raise UsageError("option-names-target", option=option, target=target)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
 from sepc.cli.console import UsageError
+from sepc.cli.given_answers import answer_kinds, answer_labels, given_of, moved, take_answers
 from sepc.cli.labelled_tables import (
     LabelledTable,
     group_texts,
@@ -31,15 +32,18 @@ from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.model.assessment import Assessment
 from sepc.persist import load
-from sepc.tables import TablePipeline
 from sepc.tables.cells import CellError
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
 
 
-def read_model(path: str) -> Any:
-    """Return the model in a file; raise an `InputError` if it has no names of columns."""
+def read_model(path: str, options: Namespace, any_kind: bool = False) -> Any:
+    """Return the model in a file, which reads another model's answers from the columns that the options name.
+
+    Raise an `InputError` if it has no names of columns, or reads no answers, unless it may be of `any_kind`.
+    """
     model = load(path)
+    take_answers(model, options, path, any_kind)
     if not hasattr(model, "feature_names_in_"):
         raise InputError("model-without-names", path=path)
     return model
@@ -78,20 +82,23 @@ def group_column_of(model: Any) -> str | None:
     return promise.group_column or None if promise is not None and promise.is_kept else None
 
 
-def classifier_of(model: Any) -> Any:
-    """Return the classifier of a pipeline, or the model itself."""
-    return model["classifier"] if isinstance(model, TablePipeline) else model
-
-
 def state_origin(model: Any, **about: Any) -> None:
     """State the day of a fit, and perhaps the name and tags of the model."""
-    clf = classifier_of(model)
+    clf = model.core
     clf.about_ = clf.about_._replace(fitted_on=today(), **about)
 
 
-def learned_from(model: Any, features: Any) -> BoolArray | None:
+def rows_for(model: Any, table: pa.Table) -> Any:
+    """Return the rows of a table as a model takes them."""
+    return table.to_pandas() if model.core is model else table
+
+
+def learned_from(model: Any, table: pa.Table) -> BoolArray | None:
     """Return which rows have the features of a training record; None for a model without digests of these."""
-    found: BoolArray | None = classifier_of(model).has_learned(features)
+    is_core = model.core is model
+    found: BoolArray | None = model.core.has_learned(
+        rows_for(model, table) if is_core else model.table_encoder.transform(table)
+    )
     return found
 
 
@@ -102,10 +109,15 @@ def training_row_numbers(model: Any) -> RowNumbers:
 
 
 def columns_of(model: Any) -> dict[str, str]:
-    """Return the columns that a model needs, and the kind of each."""
-    if not isinstance(model, TablePipeline):
+    """Return the columns that make a model's features, and the kind of each."""
+    if model.table_encoder is None:
         return dict.fromkeys(map(str, model.feature_names_in_), "number")
-    return {column.name: column.kind for column in model["columns"].columns_ if column.features}
+    return {column.name: column.kind for column in model.table_encoder.columns_ if column.features}
+
+
+def needed_columns(model: Any) -> dict[str, str]:
+    """Return the columns that a model needs, with those of another model's answers, and the kind of each."""
+    return columns_of(model) | answer_kinds(given_of(model))
 
 
 def categories_of(model: Any) -> list[str]:
@@ -115,14 +127,13 @@ def categories_of(model: Any) -> list[str]:
 
 def notation_of(model: Any) -> TextNotation:
     """Return the notation that a model remembers of its training file."""
-    return model["columns"].text_notation_ if isinstance(model, TablePipeline) else TextNotation()
+    return TextNotation() if model.table_encoder is None else model.table_encoder.text_notation_
 
 
 def read_labelled_for(model: Any, options: Namespace, group_column: str | None) -> LabelledTable:
     """Read the labelled table of the options as a model needs it: its columns, notation and type of labels."""
-    data = read_labelled_table(
-        options, category=categories_of(model), notation=notation_of(model), group_column=group_column
-    )
+    known: dict[str, Any] = {"category": categories_of(model), "notation": notation_of(model), "given": given_of(model)}
+    data = read_labelled_table(options, group_column=group_column, **known)
     require_columns(columns_of(model), data.table.column_names, data.name)
     return data.with_labels_of(model.classes_)
 
@@ -143,9 +154,9 @@ class BatchPredictor:
 
     def __init__(self, model: Any, source: Source, cell_parser: CellParser) -> None:
         self.model, self.cell_parser = model, cell_parser
-        self.encoder = model["columns"] if isinstance(model, TablePipeline) else None
-        self.kinds = columns_of(model)
-        self.policy = classifier_of(model).model_.policy
+        self.encoder, self.given = model.table_encoder, given_of(model)
+        self.kinds = needed_columns(model)
+        self.policy = model.core.model_.policy
         require_columns(self.kinds, source.schema.names, source.name)
         if source.head is not None:
             self._look_at(source.head)
@@ -191,6 +202,8 @@ class BatchPredictor:
         return table
 
     def _cells(self, name: str, column: pa.Array, rows_before: int) -> pa.Array:
+        if self.kinds[name] == "answer":
+            return answer_labels(column, self.cell_parser, name, self.classes)
         if self.kinds[name] in ("number", "date"):
             return self.cell_parser.values(name, column, rows_before)
         return self.cell_parser.texts(column) if is_text(column) else column
@@ -209,14 +222,14 @@ class BatchPredictor:
 
     def learned_from(self, table: pa.Table) -> BoolArray | None:
         """Return which rows the model has learned from; None if it does not know."""
-        return learned_from(self.model, table.to_pandas() if self.encoder is None else self.encoder.transform(table))
+        return learned_from(self.model, table)
 
     def probabilities(self, table: pa.Table) -> FloatArray:
         """Return the probability of each label, shape (n, n_classes)."""
         return np.asarray(self.model.predict_proba(self._rows(table)))
 
     def _rows(self, table: pa.Table) -> Any:
-        return table if self.encoder is not None else table.to_pandas()
+        return rows_for(self.model, table)
 
     def explain(self, batch: pa.RecordBatch, rows_before: int, **asked: Any) -> list[Any]:
         """Return the explanations of the rows of a batch; `asked` are keywords of `explain_many`."""
@@ -231,6 +244,8 @@ class BatchPredictor:
             return method(self._rows(table))
         except CellError as error:
             raise error.moved(rows_before) from error
+        except InputError as error:
+            raise moved(error, range(rows_before + 1, rows_before + table.num_rows + 1)) from error
 
     def unseen(self, table: pa.Table) -> dict[str, dict[str, int]]:
         """Return, by column, values that the model has never seen, and their numbers."""
@@ -238,7 +253,7 @@ class BatchPredictor:
 
     def out_of_range(self, counts: Mapping[str, tuple[int, int]]) -> list[str]:
         """Return texts on the numbers of values below and above the range of each column in training."""
-        model = classifier_of(self.model).model_
+        model = self.model.core.model_
         if self.encoder is None:
             return out_of_range_in_words(model, counts, Vocabulary(model.features))
         vocabulary = TableVocabulary.of_no_record(self.encoder.columns_)

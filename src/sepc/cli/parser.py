@@ -139,6 +139,22 @@ class _Command:
             f"value of the column, which the model need not use; all: a single promise (default: {by})",
         )
 
+    def answers(
+        self, about: str = "columns of another model's answers; by default those that the model was fitted to"
+    ) -> None:
+        """Add columns that another model has written."""
+        scores = (
+            f"{about}: the probability of each label, as LABEL=COL,LABEL=COL, or as COL,COL in the order of the sorted "
+            "labels. The last label of the former, or the first of the latter, may be left out"
+        )
+        self.add("--scores", type=_scores, metavar="COLS", help=scores)
+        self.add("--given", metavar="COL", help="column of the label that the other model gives")
+        self.add(
+            "--given-score",
+            metavar="COL",
+            help="column of the probability of the label in --given; other labels share the rest as in training",
+        )
+
     def change_limits(self, default: str) -> None:
         """Add limits of changes to other labels."""
         self.add(
@@ -199,6 +215,10 @@ def _fit(commands: Any) -> None:
     command = _Command(commands, "fit", "Learn from labelled data; writes a model")
     command.labelled_data()
     command.classifier()
+    command.answers(
+        "go around another model, in any language, by columns that it has written; the rows count as held out, so it "
+        "must not have learned from them"
+    )
     command.flag("--no-training-rows", help="save the model without training records; counts stay")
     command.change_limits("none")
     test = command.either()
@@ -233,6 +253,7 @@ def _promise(commands: Any) -> None:
     command.data()
     command.target()
     command.unlabelled()
+    command.answers()
     limit = command.either()
     limit.add_argument(
         "--max-error",
@@ -256,6 +277,7 @@ def _predict(commands: Any) -> None:
     )
     command.model()
     command.data()
+    command.answers()
     command.policy()
     command.acceptance("as the model has promised, else 0.95; 0 with --costs, which then decides")
     command.add(
@@ -275,6 +297,7 @@ def _explain(commands: Any) -> None:
     command = _Command(commands, "explain", "Explain the labels of rows; and what would change them")
     command.model()
     command.data()
+    command.answers()
     command.policy()
     command.add(
         "--row",
@@ -317,6 +340,7 @@ def _report(commands: Any) -> None:
     command = _Command(commands, "report", about, json=False)
     command.labelled_data()
     command.classifier()
+    command.answers()
     command.policy()
     test = command.either()
     test.add_argument("--test", metavar="FILE", help="labelled data to test with; all rows of DATA are learned from")
@@ -341,6 +365,7 @@ def _compare(commands: Any) -> None:
     command.add("other", metavar="MODEL_B", help="another one; it may use other columns")
     command.data()
     command.target("column of the true labels; may have gaps (default: none)", required=False)
+    command.answers()
     command.acceptance("as each model has promised, else 0.95")
     command.output("FILE", "the rows on which they differ, by its suffix as CSV, TSV, Parquet or Arrow")
 
@@ -351,6 +376,7 @@ def _feedback(commands: Any) -> None:
     command.model()
     command.data()
     command.target("column of the true labels; may have gaps")
+    command.answers()
     command.add("--labels", choices=["all"], help="all: every row was meant to get a label; for the alarm on errors")
     chance = "column with the chance that each labelled row had of being chosen; for the alarm on errors"
     command.add("--probability", metavar="COL", help=chance)
@@ -389,6 +415,16 @@ def _n_imp(text: str) -> int | float | str:
         return int(text) if text.isdecimal() else _inner_share(text)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(f"{text} is no count, no share strictly between 0 and 1, and not auto") from error
+
+
+def _scores(text: str) -> list[str] | dict[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    pairs = [part.partition("=") for part in parts]
+    named = {label.strip(): column.strip() for label, _, column in pairs}
+    are_pairs = [bool(between) for _, between, _ in pairs]
+    if not all(parts) or any(are_pairs) != all(are_pairs) or (all(are_pairs) and len(named) < len(parts)):
+        raise ArgumentTypeError(f"{text!r}: expected columns as no=p_no,yes=p_yes, or as p_no,p_yes")
+    return named if all(are_pairs) else parts
 
 
 def _count(text: str) -> int:

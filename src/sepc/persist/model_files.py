@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
+from sepc.around.completing import complete
+from sepc.around.trusted_classifier import TrustedClassifier
 from sepc.common.archive import Format
 from sepc.common.errors import InputError, ModelFileError
 from sepc.common.messages import message
@@ -15,6 +17,7 @@ from sepc.persist.saved_classifier import pack_single, unpack_single
 from sepc.persist.saved_common import pack_parameters, unpack_parameters
 from sepc.persist.saved_ensemble import pack_ensemble, unpack_ensemble
 from sepc.persist.saved_parts import Header
+from sepc.persist.saved_trusted import pack_trusted, unpack_trusted
 
 FORMAT = Format("sepc model", 1, "sepc.save", remedy=message("save-again"), error=ModelFileError)
 
@@ -23,11 +26,12 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
     """Write a fitted classifier to one file, whole or not at all.
 
     The file holds arrays and JSON, see the page on the model format, and can be checked and read without running
-    anything from it. A classifier that is loaded gives the same results as the saved one, to the bit.
+    anything from it. A classifier that is loaded gives the same results as the saved one, to the bit. Of a
+    `TrustedClassifier` it holds all but the estimator and an encoder that is not ours, which `load` takes again.
 
     Parameters
     ----------
-    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+    clf : SEPClassifier, SEPEnsembleClassifier, TrustedClassifier or TablePipeline
         Fitted. Its calibration is saved, too; callbacks are not, nor is a `random_state` that is no number.
     path : path-like
         An existing file is replaced, once the new one is complete.
@@ -60,7 +64,7 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
     FORMAT.write(path, header, writer.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, estimator: Any = None, encoder: Any = None) -> Any:
     """Return the classifier that was saved.
 
     Nothing in the file is executed. A file that is damaged or was altered is refused, and so is one that needs more
@@ -69,15 +73,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
+    estimator : classifier, optional
+        The fitted model that a saved `TrustedClassifier` goes around, which the file does not hold. It is checked by
+        its answers on the few records that the file has for that. A `sepc.around.GivenScores` may take its place, for
+        tables with its answers in columns. Without either the classifier assesses ``scores=`` that are given.
+    encoder : transformer or callable, optional
+        The fitted encoder of a `TrustedClassifier`, its `encoder_`, if that is neither ours nor None.
 
     Returns
     -------
-    SEPClassifier, SEPEnsembleClassifier or TablePipeline
+    SEPClassifier, SEPEnsembleClassifier, TrustedClassifier or TablePipeline
 
     Raises
     ------
     ModelFileError
         For all that can be wrong with the file.
+    InputError
+        For another estimator or encoder than those that were saved, and for an encoder that is not there.
 
     Examples
     --------
@@ -91,9 +103,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = FORMAT.read(path)
     try:
-        return _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
+        clf = _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
     except Exception as error:  # a file of valid format may still hold no valid model
         raise FORMAT.damaged(path) from error
+    if isinstance(clf.core, TrustedClassifier):
+        complete(clf.core, estimator, encoder)
+    elif estimator is not None or encoder is not None:
+        raise InputError("load-without-estimator", path=str(path), kind=type(clf.core).__name__)
+    return clf
 
 
 def _kind_of(clf: Any, kinds: Collection[str]) -> str:
@@ -125,8 +142,8 @@ def _unpack_pipeline(reader: ArrayReader, header: Header) -> Any:
     pipeline = make_table_pipeline(_KINDS[inside["kind"]].unpack(reader, inside))
     encoder = TableEncoder.from_dict(header["encoder"])
     pipeline.steps[0] = (pipeline.steps[0][0], encoder)
-    features: Any = encoder.get_feature_names_out().tolist()
-    require(features == inside["features"], "features of the encoder")
+    features = encoder.get_feature_names_out().tolist()
+    require(features == pipeline[-1].feature_names_in_.tolist(), "features of the encoder")
     pipeline.set_params(**unpack_parameters(header["parameters"], _own_parameters(pipeline)))
     if _ROW_NUMBERS in reader:
         n = int(pipeline[-1].model_.records.rows.max()) + 1
@@ -152,6 +169,7 @@ _ROW_NUMBERS = "row_numbers"
 _KINDS = {
     "SEPClassifier": _Kind(pack_single, unpack_single),
     "SEPEnsembleClassifier": _Kind(pack_ensemble, unpack_ensemble),
+    "TrustedClassifier": _Kind(pack_trusted, unpack_trusted),
     "TablePipeline": _Kind(_pack_pipeline, _unpack_pipeline),
 }
-_CLASSIFIERS = ("SEPClassifier", "SEPEnsembleClassifier")
+_CLASSIFIERS = ("SEPClassifier", "SEPEnsembleClassifier", "TrustedClassifier")

@@ -9,6 +9,7 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 import sepc
+from sepc.around.trusted_classifier import TrustedClassifier
 from sepc.common.errors import InputError
 from sepc.common.frames import plain, records
 from sepc.common.text import ENSEMBLE, TRUST_TEXTS
@@ -33,7 +34,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+    clf : SEPClassifier, SEPEnsembleClassifier, TrustedClassifier or TablePipeline
         Fitted.
 
     Returns
@@ -51,6 +52,8 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         with their features, weights and regions. The reach of a region is in the original units, whatever the member
         looks at; None where it goes beyond all training records, and for isolated records.
 
+        Of a `TrustedClassifier` those of its regions, and `estimator`, its class, and `weights` of both.
+
         Of a `TablePipeline` also `columns`: the encoding of the raw columns, in sentences.
 
     Examples
@@ -64,6 +67,12 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     if hasattr(clf, "steps") and hasattr(clf.steps[0][1], "notes"):
         encoder, last = (step for _, step in clf.steps)
         return rules_dict(last) | {"kind": type(clf).__name__, "columns": encoder.notes}
+    if isinstance(clf, TrustedClassifier):
+        check_is_fitted(clf)
+        columns = {} if clf.table_encoder is None else {"columns": clf.table_encoder.notes}
+        model, regions = clf.weights_.tolist()
+        weights = {"estimator": clf.estimator_name, "weights": {"estimator": model, "regions": regions}}
+        return rules_dict(clf.regions_) | _common(clf) | columns | weights
     if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
         raise InputError("clf-no-model", clf=clf)
     check_is_fitted(clf)

@@ -60,8 +60,14 @@ class TrainingSummary(NamedTuple):
         return len(self.features)
 
 
-def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) -> Header:
-    """Put classes, their counts and the calibration into arrays; return parameters, names and the rest."""
+def pack_common(
+    writer: ArrayWriter, clf: TrustClassifier, training_rows: bool, without: Collection[str] = ()
+) -> Header:
+    """Put classes, their counts and the calibration into arrays; return parameters, names and the rest.
+
+    The parameters are those of the constructor `without` some.
+    """
+    parameters = clf.get_params(deep=False)
     writer.put("class_count", clf.class_count_)
     if clf._digests is not None:
         writer.put("row_digests", clf._digests[:, None])
@@ -72,7 +78,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
     return {
-        "parameters": pack_parameters(clf.get_params(deep=False)),
+        "parameters": pack_parameters({name: parameters[name] for name in parameters.keys() - without}),
         "stated": {name: _pack_stated(getattr(clf, name)) for name in _STATED},
         "classes": pack_labels(writer, clf.classes_),
         "features": list(clf.model_.features),
@@ -86,15 +92,18 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
     }
 
 
-def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tuple[Fitted, TrainingSummary]:
-    """Return a classifier with its parameters and all that does not depend on its class."""
+def unpack_common(
+    reader: ArrayReader, header: Header, cls: type[Fitted], **given: Any
+) -> tuple[Fitted, TrainingSummary]:
+    """Return a classifier with its parameters, some of them `given`, and all that does not depend on its class."""
     classes = unpack_labels(reader, header["classes"])
     features = require_texts(header["features"])
     require(len(classes) >= 2 and len(features) >= 1, "classes and features")
     class_count = reader.integers("class_count", (len(classes),), 1, 1 << 48)
     summary = TrainingSummary(classes, class_count, features, require_flag(header["training_rows"]))
     stated = {name: _unpack_stated(header["stated"][name]) for name in _STATED}
-    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)), **stated)
+    allowed = cls(**given).get_params(deep=False).keys() - given.keys()
+    clf = cls(**unpack_parameters(header["parameters"], allowed), **given, **stated)
     clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, summary.dim
     if require_flag(header["features_have_names"]):
         clf.feature_names_in_ = np.array(features, dtype=object)
@@ -258,7 +267,7 @@ def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
 
 def pack_parameters(parameters: Mapping[str, Any]) -> Header:
     """Return the parameters that a file can hold; warn about the others."""
-    own = {name: plain(value) for name, value in parameters.items() if name not in _STATED}
+    own = {name: plain(value) for name, value in sorted(parameters.items()) if name not in _STATED}
     kept = {name: value for name, value in own.items() if _can_be_kept(value)}
     for name in own.keys() - kept.keys():
         warn("seed-not-stored", name=name, value=parameters[name])

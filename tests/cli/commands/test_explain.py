@@ -101,7 +101,7 @@ class TestFiles:
 class TestLines:
     def test_values_are_not_taken_apart_at_the_end_of_a_line(self, monkeypatch, capsys):
         long = "-".join(["long"] * 40)
-        monkeypatch.setattr(explain, "read_model", lambda _: None)
+        monkeypatch.setattr(explain, "read_model", lambda *_: SimpleNamespace(table_encoder=None))
         predictor = SimpleNamespace(explain=lambda *_, **__: [SimpleNamespace(text=f"It is {long}, so.")])
         monkeypatch.setattr(model_inputs, "BatchPredictor", lambda *_: predictor)
         assert do("explain model.sepc new.csv --row 1") == 0

@@ -41,7 +41,7 @@ def run(options: Namespace) -> None:
             raise UsageError("compare-output-mixes")
         format_of(options.output)
         require_writable(options.output, options.model, options.other, options.data)
-    models = [read_model(path) for path in (options.model, options.other)]
+    models = [read_model(path, options, any_kind=True) for path in (options.model, options.other)]
     with open_by_options(options, options.data, notation_of(models[0])) as source:
         rows = _ComparedRows(options, models, source)
         rows.read()

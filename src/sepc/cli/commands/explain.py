@@ -52,7 +52,7 @@ def run(options: Namespace) -> None:
     if options.output is not None:
         _form_of(options.output)
         require_writable(options.output, options.model, options.data)
-    model = with_policy(read_model(options.model), options)
+    model = with_policy(read_model(options.model, options), options)
     with open_for_model(options, model) as (source, predictor):
         limits = change_limits(options)
         if options.output is None:

@@ -10,7 +10,15 @@ import pyarrow as pa
 from sepc.cli.console import UsageError, aligned, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, dates_of, require_columns
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import columns_of, group_column_of, learned_from, read_labelled_for, read_model, state_origin
+from sepc.cli.model_inputs import (
+    group_column_of,
+    learned_from,
+    needed_columns,
+    read_labelled_for,
+    read_model,
+    rows_for,
+    state_origin,
+)
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
@@ -20,7 +28,6 @@ from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.monitor import FeedbackMonitor
 from sepc.feedback.observation_log import ObservationLog
 from sepc.persist import save
-from sepc.tables import TablePipeline
 
 # Of the table of expected accuracy; all are in the JSON.
 _ROWS_SHOWN = 40
@@ -39,7 +46,7 @@ def run(options: Namespace) -> None:
         raise UsageError("labels-and-probability-options")
     if options.output is None and (options.forget or options.window or options.half_life):
         raise UsageError("forgetting-needs-output")
-    model = read_model(options.model)
+    model = read_model(options.model, options)
     data = read_labelled_for(model, options, group_column_of(model))
     monitor = _observed(model, data, options)
     found = monitor.report()
@@ -74,11 +81,10 @@ def _remedy(options: Namespace) -> str:
 
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
     """Return a monitor that has observed rows, some of which may have no label."""
-    needed = columns_of(model)
-    is_table = isinstance(model, TablePipeline)
-    features = model["columns"].transform(data.table) if is_table else data.table.select(list(needed)).to_pandas()
+    needed, encoder = list(needed_columns(model)), model.table_encoder
+    features = data.table.select(needed).to_pandas() if encoder is None else encoder.transform(data.table)
     monitor = _monitor(model, options)
-    _note_learned(model, features)
+    _note_learned(model, data.table.select(needed))
     repeated = _repeated(features, data)
     if options.once:
         data, features = data.rows(~repeated), features[~repeated]
@@ -90,7 +96,7 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
     seen_now = False
     for which in parts:
         some = data.rows(which)
-        rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
+        rows = rows_for(model, some.table.select(needed))
         has_labels = which is labelled
         chosen_by = "probability" if options.probability is not None else options.labels
         status = (
@@ -132,8 +138,8 @@ def _chances(data: LabelledTable, name: str) -> FloatArray:
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
-def _note_learned(model: Any, features: Any) -> None:
-    known = learned_from(model, features)
+def _note_learned(model: Any, table: pa.Table) -> None:
+    known = learned_from(model, table)
     if known is not None and known.any():
         rows = (np.flatnonzero(known) + 1).tolist()
         note("learned-before", n=len(rows), rows=shortened(rows, 10))

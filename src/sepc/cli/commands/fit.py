@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sepc.around import GivenScores, TrustedClassifier
 from sepc.cli.commands.explain import change_limits
 from sepc.cli.commands.inspect import summarize, summary_text
 from sepc.cli.commands.promise import (
     PARTS,
     group_column,
     make_promise,
-    model_rows,
     note_no_promise,
     note_other_meaning,
     promise_text,
@@ -31,10 +31,11 @@ from sepc.cli.console import (
     show_json,
     step_progress,
 )
+from sepc.cli.given_answers import given_by, given_of
 from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import columns_of, state_origin
+from sepc.cli.model_inputs import columns_of, rows_for, state_origin
 from sepc.cli.unchangeable import unchangeable
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
@@ -53,7 +54,7 @@ from sepc.promises.parts import ALL, GROUP, GROUPS
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.reports.label_results import LabelResults
 from sepc.reports.sentences import claim_warning
-from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
+from sepc.tables import TableEncoder, make_table_pipeline
 from sepc.tables.columns import date_columns, features_by_column
 
 
@@ -82,6 +83,7 @@ def run(options: Namespace) -> None:
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
     traps = _traps(model, train)
+    given = given_of(model)
     report = {
         "rows": len(train.labels),
         "unlabelled": data.n_unlabelled,
@@ -100,12 +102,14 @@ def run(options: Namespace) -> None:
     if options.json:
         show_json({"model": options.output, "tested_with": _tested_with(options), **report})
         return
-    for sentence in (*model["columns"].notes, *traps):
+    if given is not None:
+        note("rows-held-out", columns=listed(given.columns))
+    for sentence in (*model.table_encoder.notes, *traps):
         note_text(str(sentence))
     _note_unchangeable(model, options)
     if path is not None:
         show(_path_text(path))
-    show(summary_text(model, int(model["classifier"].class_count_.sum())))
+    show(summary_text(model, int(model.core.class_count_.sum())))
     show(evaluation_text(report["test"], _tested_with(options)))
     if promise is not None:
         kept = kept_text(model, test) if is_new else None
@@ -123,7 +127,7 @@ def _require_promise(options: Namespace) -> None:
         raise UsageError("by-names-target", target=options.target)
 
 
-def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
+def _sign(model: Any, cal: LabelledTable, options: Namespace) -> Any:
     """Make a promise from held-out rows, and sign the model with it, kept or not."""
     confidence = 0.95 if options.confidence is None else options.confidence
     made_from = printed("rows-kept-back", n=len(cal.labels), name=cal.name)
@@ -145,20 +149,24 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     return promise
 
 
-def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
+def _traps(model: Any, data: LabelledTable) -> list[Finding]:
     """Return findings on columns that a model should not learn from as they are."""
-    features = model["columns"].transform(data.table)
+    encoder = model.table_encoder
+    features = encoder.transform(data.table)
     names = features.columns.tolist()
-    columns = features_by_column(model["columns"].columns_, names)
+    columns = features_by_column(encoder.columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
-    dates = date_columns(model["columns"].columns_)
+    dates = date_columns(encoder.columns_)
     of_values = trap_findings(KnownValues.of(X, names, columns, dates).columns, codes)
-    found = gravest_first([*model["columns"].findings_, *of_values])
+    found = gravest_first([*encoder.findings_, *of_values])
     return [finding for finding in found if finding.severity != "note"]
 
 
 def make_classifier(options: Namespace) -> Any:
     """Return the classifier of the options, not fitted."""
+    answers = given_by(options)
+    if answers is not None:
+        return _around(answers, options)
     given = {} if options.n_imp in (None, "auto") else {"n_imp": options.n_imp}
     if not options.ensemble:
         return SEPClassifier(**given, **({"trust": options.trust} if options.trust else {}))
@@ -167,6 +175,15 @@ def make_classifier(options: Namespace) -> Any:
     if options.n_imp == "auto":
         raise UsageError("n-imp-auto-with-ensemble")
     return SEPEnsembleClassifier(**given, random_state=options.random_state)
+
+
+def _around(given: GivenScores, options: Namespace) -> TrustedClassifier:
+    """Return a classifier around another model's answers; refuse options of other classifiers."""
+    others = {"--ensemble": options.ensemble, "--n-imp": options.n_imp is not None, "--trust": options.trust}
+    asked = [name for name, value in others.items() if value]
+    if asked:
+        raise UsageError("scores-with-option", option=asked[0])
+    return TrustedClassifier(given)
 
 
 def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
@@ -188,21 +205,22 @@ def _path_text(path: NImpPath) -> str:
     return f"{printed('n-imp-tried', best=path.best, n_folds=len(path.results[0]))}\n{aligned(rows, shown)}\n"
 
 
-def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
+def _calibrate_label_sets(model: Any, test: LabelledTable) -> None:
     """Calibrate sets of labels with the test rows."""
     if set(test.labels.tolist()) <= set(model.classes_.tolist()):
-        model.calibrate(test.table, test.labels)
+        model.calibrate(rows_for(model, test.table), test.labels)
     else:
         note("no-label-sets")
 
 
-def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
-    """Return a pipeline that is fitted to labelled rows, with progress on a terminal."""
+def fit_pipeline(classifier: Any, data: LabelledTable) -> Any:
+    """Return a model of raw tables that is fitted to labelled rows, with progress on a terminal."""
     classifier.set_params(verbose=is_watched())
-    model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
-    model["classifier"].set_params(verbose=False)
-    model["columns"].text_notation_ = data.notation
-    model["columns"].findings_ += data.findings
+    model = classifier if isinstance(classifier, TrustedClassifier) else make_table_pipeline(classifier)
+    model.fit(rows_for(model, data.table), data.labels, sample_weight=data.weights)
+    model.core.set_params(verbose=False)
+    model.table_encoder.text_notation_ = data.notation
+    model.table_encoder.findings_ += data.findings
     model.row_numbers_ = data.row_numbers
     return model
 
@@ -253,7 +271,7 @@ def split_for_promise(data: LabelledTable, share: float, seed: int) -> tuple[Lab
     return data.rows(~rows), data.rows(rows)
 
 
-def _note_unchangeable(model: TablePipeline, options: Namespace) -> None:
+def _note_unchangeable(model: Any, options: Namespace) -> None:
     """Note columns that people cannot change, unless it was said which ones are fixed."""
     found = unchangeable(columns_of(model))
     if found and options.fixed is None:
@@ -277,7 +295,7 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
     promise = model.promise
     if promise is None or promise.by in (GROUP, GROUPS):
         return None
-    a = model.assess(model_rows(model, data))
+    a = model.assess(rows_for(model, data.table))
     accepted = a.accepted(promise)
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
@@ -285,11 +303,11 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
     return printed("promise-tested" if n_accepted else "promise-accepts-none", accepted=accepted_of, right=right_of)
 
 
-def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
+def evaluate(model: Any, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
     """Return the results of a model on labelled rows, ready for JSON, with baselines fitted to `train` if given."""
-    a = model.assess(data.table)
+    a = model.assess(rows_for(model, data.table))
     right, accepted = a.label == data.labels, a.accepted(DEFAULT_TRUST)
-    proba = model.predict_proba(data.table)
+    proba = model.predict_proba(rows_for(model, data.table))
     by_label = LabelResults.of(
         model.classes_.tolist(), data.labels.tolist(), a.label.tolist(), proba, a.trust, accepted
     )
@@ -307,7 +325,7 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
     }
     if train is None:
         return found
-    features = (model["columns"].transform(part.table) for part in (train, data))
+    features = (model.table_encoder.transform(part.table) for part in (train, data))
     results = baseline_results(next(features), train.labels, next(features), data.labels)
     truth = class_numbers(data.labels, model.classes_)
     return {**found, "log_loss": mean_log_loss(proba, truth), "baselines": [result._asdict() for result in results]}

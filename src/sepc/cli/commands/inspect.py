@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from sepc.around import TrustedClassifier
 from sepc.cli.commands.promise import promise_text
 from sepc.cli.console import aligned, counted, on_one_line, show, show_json
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
-from sepc.common.text import percent, shortened
+from sepc.common.text import listed, percent, shortened
 from sepc.model.calibration import Calibration
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.persist import load, rules_dict
-from sepc.tables import TablePipeline
 
 # Parameters that change no prediction, or that the notes describe.
 _NOT_SHOWN = ("n_jobs", "verbose", "class_prior", "costs")
@@ -41,19 +40,37 @@ def run(options: Namespace) -> None:
 
 def summarize(model: Any) -> dict[str, Any]:
     """Return the summary of a model, ready for JSON."""
-    clf = classifier_of(model)
-    encoder = model["columns"] if isinstance(model, TablePipeline) else None
+    clf, encoder = model.core, model.table_encoder
+    notes = [] if encoder is None else encoder.notes
+    regions = getattr(clf, "regions_", clf)
     return {
         "kind": type(clf).__name__,
         **clf.about_._asdict(),
-        "parameters": {name: value for name, value in clf.get_params().items() if name not in _NOT_SHOWN},
+        "parameters": _parameters(clf),
         "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
-        "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
+        "features": [str(name) for name in getattr(regions, "feature_names_in_", range(regions.n_features_in_))],
         "n_regions": len(clf.regions()),
         "calibration": _calibration_dict(clf),
-        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf), *_limit_notes(clf)],
+        "notes": [*notes, *_answer_notes(clf), *_policy_notes(clf), *_limit_notes(clf)],
     }
+
+
+def _parameters(clf: Any) -> dict[str, Any]:
+    """Return the parameters that are shown; those that are no numbers or texts by their names."""
+    shown = {name: value for name, value in clf.get_params(deep=False).items() if name not in _NOT_SHOWN}
+    plain_types = int, float, str, type(None)
+    return {name: value if isinstance(value, plain_types) else type(value).__name__ for name, value in shown.items()}
+
+
+def _answer_notes(clf: Any) -> Iterator[str]:
+    """Yield a sentence on where another model's answers come from."""
+    if not isinstance(clf, TrustedClassifier):
+        return
+    if clf.answer_columns:
+        yield printed("answers-read", columns=listed(clf.answer_columns))
+    elif clf.estimator_ is None:
+        yield printed("estimator-elsewhere", estimator=clf.estimator_name)
 
 
 def _limit_notes(clf: Any) -> Iterator[str]:
@@ -84,7 +101,7 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())
     n_features, n_regions = len(summary["features"]), summary["n_regions"]
     rows = sum(summary["classes"].values()) if n_rows is None else n_rows
-    about = classifier_of(model).about_
+    about = model.core.about_
     name = ", ".join([about.name or printed("unnamed"), *(f"{key}={value}" for key, value in about.tags.items())])
     named = [printed("about", name=name, day=about.fitted_on)]
     return "\n".join(
@@ -101,7 +118,11 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
 
 def calibration_text(model: Any) -> str:
     """Return a sentence on how the trust was calibrated, or that it was not."""
-    clf = classifier_of(model)
+    clf = model.core
+    if isinstance(clf, TrustedClassifier):
+        name = printed("other-model") if clf.answer_columns else clf.estimator_name
+        n, (of_model, of_regions) = int(clf.model_.track_record.n.sum()), clf.weights_
+        return printed("calibrated-around", n=n, model=of_model, estimator=name, regions=of_regions)
     found = _calibration_of(clf)
     if found is None:
         return printed("not-calibrated", why=_not_calibrated_since(clf))
@@ -120,7 +141,7 @@ def calibration_text(model: Any) -> str:
 
 def no_typicality(model: Any) -> str | None:
     """Return why a model does not know how typical records are; None if it does."""
-    clf = classifier_of(model)
+    clf = model.core
     found = _calibration_of(clf)
     if found is not None and len(found.held_out):
         return None
@@ -130,7 +151,7 @@ def no_typicality(model: Any) -> str | None:
 
 def _calibration_of(clf: Any) -> Calibration | None:
     """Return the calibration by held-out records; None if a model has none."""
-    model: Any = clf.model_
+    model: Any = getattr(clf.model_, "regions", clf.model_)
     if isinstance(model, PartitionModel):
         return model.calibration if isinstance(model, DensityModel) and model.is_calibrated else None
     found: Calibration = model.strangeness.calibration
@@ -143,7 +164,7 @@ def _not_calibrated_since(clf: Any) -> str:
 
 
 def _calibration_dict(clf: Any) -> dict[str, Any] | None:
-    found, model = _calibration_of(clf), clf.model_
+    found, model = _calibration_of(clf), getattr(clf.model_, "regions", clf.model_)
     if found is None:
         return None
     background = found.unexplained if isinstance(model, PartitionModel) else float(model.stack.background.max())

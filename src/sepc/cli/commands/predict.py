@@ -14,20 +14,23 @@ from numpy.typing import NDArray
 from sepc.cli.commands.inspect import no_typicality
 from sepc.cli.commands.promise import note_unkept
 from sepc.cli.console import UsageError, counted, note, note_text, progress, say, show_json
+from sepc.cli.given_answers import NO_ANSWER, answered
 from sepc.cli.labelled_tables import require_columns
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, with_policy
+from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model, with_policy
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import plain
 from sepc.common.text import shortened
+from sepc.common.typing import BoolArray
 from sepc.model.acceptance import BEYOND, DEFAULT_TRUST, REFUSALS
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.promises import TrustThreshold
 from sepc.promises.parts import GROUP, GROUPS
 
+_REFUSALS = {NO_ANSWER: printed("no-answer"), **REFUSALS}
 # Columns added to every table, with their types but for the label's; `_CountedPredictions.types` has the others.
 ADDED_COLUMNS = {
     "label": None,
@@ -52,7 +55,7 @@ def run(options: Namespace) -> None:
     require_writable(output, options.model, options.data)
     if options.per_class and options.coverage is None:
         raise UsageError("per-class-needs-coverage")
-    model = with_policy(read_model(options.model), options)
+    model = with_policy(read_model(options.model, options), options)
     sets = None if options.coverage is None else _LabelSetColumns(model, options.coverage, options.per_class)
     with open_for_model(options, model) as (source, predictor):
         acceptance = Acceptance(model, options)
@@ -182,11 +185,13 @@ class _CountedPredictions:
 
     def columns(self, batch: pa.RecordBatch) -> list[Any]:
         """Return the added columns for a batch of rows, in the order of their types."""
-        table = self.predictor.table(batch, self.n_rows)
+        table, missing = answered(self.predictor.given, self.predictor.table(batch, self.n_rows))
         a: Assessment = self.predictor.assess(table, self.n_rows)
         groups = self.predictor.groups(batch, self.acceptance.group_column)
         refusals = self.acceptance.refusals(a, groups)
-        self._count(a, refusals)
+        if missing.any():
+            refusals[missing] = NO_ANSWER
+        self._count(a, refusals, ~missing)
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
@@ -198,10 +203,23 @@ class _CountedPredictions:
             columns += [a.expected_cost, a.asking_cost]
         if self.sets is not None:
             columns += self.sets.columns(self.predictor, table)
-        return columns
+        return self._without_answer(columns, missing) if missing.any() else columns
 
-    def _count(self, a: Assessment, refusals: Any) -> None:
+    def _without_answer(self, columns: list[Any], missing: BoolArray) -> list[Any]:
+        """Return the columns without what would be said of rows for which the other model has no answer."""
+        kept: dict[str, Any] = {"accepted": False, "reason": NO_ANSWER, "refusal": NO_ANSWER}
+        whole = [np.array(values, dtype=object) for values in columns]
+        for name, values in zip(self.types, whole, strict=True):
+            values[missing] = kept.get(name)
+        return whole
+
+    def _count(self, a: Assessment, refusals: Any, has_answer: BoolArray) -> None:
         self.n_rows += len(a)
+        if not has_answer.all():
+            n = int(np.count_nonzero(~has_answer))
+            self.reasons[NO_ANSWER] += n
+            self.refused[NO_ANSWER] += n
+            a, refusals = a.taken(np.flatnonzero(has_answer)), refusals[has_answer]
         self.refused.update(why for why in refusals.tolist() if why is not None)
         self.beyond.update(a.beyond[refusals == BEYOND].tolist())
         for name, (below, above) in a.out_of_range().items():
@@ -263,7 +281,7 @@ class _CountedPredictions:
         return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
-        named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]
+        named = [(self.refused[why], words) for why, words in _REFUSALS.items() if self.refused[why]]
         return [printed("refused-since", n=n, share=n / self.n_rows, reason=words) for n, words in named]
 
     def to_dict(self) -> dict[str, Any]:
@@ -272,7 +290,7 @@ class _CountedPredictions:
         return {
             "rows": self.n_rows,
             "accepted": self.n_accepted,
-            "refused": {why: self.refused[why] for why in REFUSALS if self.refused[why]},
+            "refused": {why: self.refused[why] for why in _REFUSALS if self.refused[why]},
             "min_trust": self.acceptance.min_trust if promise is None else None,
             "min_typicality": self.acceptance.min_typicality,
             **({} if promise is None else {"promise": promise.to_dict(), "promise_holds": holds}),
@@ -291,7 +309,7 @@ class _LabelSetColumns:
     """Sets of labels by `predict_set`: as texts of labels joined by a mark that is in none, and their sizes."""
 
     def __init__(self, model: Any, coverage: float, per_class: bool) -> None:
-        if classifier_of(model)._calibration is None:
+        if model.core._calibration is None:
             raise InputError("no-rows-for-sets")
         self.coverage, self.per_class = coverage, per_class
         labels = [str(plain(label)) for label in model.classes_]

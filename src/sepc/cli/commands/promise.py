@@ -8,7 +8,7 @@ from typing import Any
 from sepc.cli.console import UsageError, note, note_text, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, require_labels
 from sepc.cli.messages import printed
-from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
+from sepc.cli.model_inputs import read_labelled_for, read_model, rows_for, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import shortened
@@ -22,7 +22,7 @@ PARTS = (ALL, LABEL, REGION)  # values of --by that are no column
 def run(options: Namespace) -> None:
     """Make a promise, show it, and write the model that keeps it."""
     require_writable(options.output, options.model, options.data)
-    model = read_model(options.model)
+    model = read_model(options.model, options)
     by, confidence, limit = _terms(options, model.promise)
     model = with_policy(model.sign(None), options)
     data = read_labelled_for(model, options, group_column(by))
@@ -92,7 +92,9 @@ def make_promise(
         raise InputError("by-column-gap", name=data.name, column=by, row=data.numbers_in_file[values.index(None)])
     parts = by if groups is None else groups
     try:
-        found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
+        found = select_min_trust(
+            model, rows_for(model, data.table), data.labels, confidence=confidence, by=parts, **limit
+        )
     except InputError as error:
         if error.code != "calibration-records-learned":
             raise
@@ -104,11 +106,6 @@ def make_promise(
     if found.note:
         note_text(f"of the calibration rows: {found.note}")
     return replace(found, made_from=made_from, group_column=found.group_column if groups is None else str(by))
-
-
-def model_rows(model: Any, data: LabelledTable) -> Any:
-    """Return the rows as a model takes them."""
-    return data.table if hasattr(model, "steps") else data.table.to_pandas()
 
 
 def promise_text(promise: TrustThreshold) -> str:

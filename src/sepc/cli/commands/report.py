@@ -57,7 +57,7 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     classifier = None if options.model else make_classifier(options)
     _require_one_model(options)
     if options.model:
-        model = read_model(options.model)
+        model = read_model(options.model, options)
         data = read_labelled_for(model, options, group_column_of(model))
         require_labels(data, options.target)
         return model, data
@@ -69,7 +69,7 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
         best = set_n_imp(classifier, train, options.random_state).best
         say("n-imp-chosen", best=best)
     model = fit_pipeline(classifier, train)
-    for text in model["columns"].notes:
+    for text in model.table_encoder.notes:
         note_text(text)
     say("fitted-and-tested", n=len(train.labels), tested_with=_tested_with(options, test))
     return model, test.with_labels_of(model.classes_)
