@@ -5,7 +5,7 @@ import pytest
 from coded import raises
 from sklearn.naive_bayes import GaussianNB
 
-from sepc import SEPClassifier, TrustedClassifier, make_table_pipeline, select_min_trust
+from sepc import SEPClassifier, TrustedClassifier, load, make_table_pipeline, save, select_min_trust
 from sepc.feedback import FeedbackMonitor
 
 
@@ -84,3 +84,11 @@ def test_other_classifiers_are_their_own_on_points():
     clf = SEPClassifier().fit(*blobs(40, 9))
     assert clf.on_points() is clf
     assert make_table_pipeline(clf).on_points() is clf
+
+
+def test_a_loaded_one_is_watched_with_the_same_numbers(clf, tmp_path):
+    save(clf, tmp_path / "model.sepc")
+    loaded = load(tmp_path / "model.sepc", estimator=clf.estimator_)
+    X, y = blobs(40, 10)
+    reports = [FeedbackMonitor(one).observe(X, y, labels="all").report().to_dict() for one in (clf, loaded)]
+    assert reports[0] == reports[1]

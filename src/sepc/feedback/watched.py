@@ -88,8 +88,9 @@ def fingerprint(clf: Any) -> str:
     """Return a hash of everything that a monitor reads of a fitted classifier."""
     model: FittedModel = clf.model_
     settings = [repr(model.classes.tolist()), model.features, model.trust]
-    assert model.records is not None
-    arrays: list[Any] = [*model.scales.arrays, model.class_count, model.as_they_came(), model.records.codes]
+    arrays: list[Any] = [*model.scales.arrays, model.class_count, model.as_they_came()]
+    assert model.records is not None  # or their points would have been missing
+    arrays.append(model.records.codes)
     if model.partition is not None:
         settings.append([p.n_imp for p in clf.partitions_])
         for rules in model.partition.rules:
