@@ -188,7 +188,7 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             # Only now, with nothing left to interrupt, does the classifier change.
             self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
             self._keep(replace(model, keeps_labels=self.labels == "model"), FrameMaker.like(X), checked)
-            self._probes, self.weights_ = probes, model.stack.weights
+            self._probes, self.weights_, self.row_numbers_ = probes, model.stack.weights, None
         return self
 
     def _check_parameters(self) -> None:
