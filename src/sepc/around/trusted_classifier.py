@@ -282,7 +282,8 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
 
     @row_numbers_.setter
     def row_numbers_(self, numbers: IntArray | None) -> None:
-        vars(self.regions_)["_row_numbers"] = numbers
+        regions: Any = self.regions_
+        regions._row_numbers = numbers
 
     @property
     def encoder_(self) -> Any:
