@@ -185,3 +185,16 @@ class TestWithoutTheEstimator:
         assert do("fit train.csv --target label --drop said sure colour p_no p_yes -o regions.sepc") == 0
         assert do("predict regions.sepc new.csv --scores p_no,p_yes -o out.csv") == 2
         assert do("compare regions.sepc scores.sepc labelled.csv --scores p_no,p_yes --target label") == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_row_numbers_of_the_file_go_with_the_regions_that_were_fitted_to_them():
+    fit = "fit train.csv --target label --scores p_yes --drop said sure p_no colour --holdout 0.3"
+    assert do(f"{fit} -o held.sepc") == 0
+    clf = sepc.load("held.sepc")
+    sizes = pd.read_csv("train.csv")["size"].to_numpy()
+    known = clf.model_.original(clf.model_.records.points)[:, 0]
+    assert np.allclose(sizes[clf.row_numbers_[clf.model_.records.rows] - 1], known)
+    assert clf.under(class_prior={"yes": 0.2}).row_numbers_ is clf.row_numbers_
+    assert do(f"{fit} --no-training-rows -o held.sepc") == 0
+    assert sepc.load("held.sepc").row_numbers_ is None

@@ -117,7 +117,6 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     _encoding: Encoding
     _reader: AnswerReader
     _probes: Any = None
-    row_numbers_: IntArray | None = None  # of the training rows in their file, from 1, where some were left out
     _probe_features: FloatArray | None = None  # of a file, to check an encoder by
     _was_frozen = False  # of an estimator that a file does not hold
 
@@ -286,6 +285,16 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
     def answer_columns(self) -> list[str]:
         """Columns that hold the estimator's answers, where it is a `GivenScores`."""
         return self._answer_columns(self.estimator_)
+
+    @property
+    def row_numbers_(self) -> IntArray | None:
+        """Numbers of the training rows in their file, from 1, where some were left out; new regions have none."""
+        return getattr(self.regions_, "_row_numbers", None)
+
+    @row_numbers_.setter
+    def row_numbers_(self, numbers: IntArray | None) -> None:
+        regions: Any = self.regions_
+        regions._row_numbers = numbers
 
     @property
     def encoder_(self) -> Any:

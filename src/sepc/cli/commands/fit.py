@@ -31,7 +31,7 @@ from sepc.cli.console import (
     show_json,
     step_progress,
 )
-from sepc.cli.given_answers import given_by, given_of
+from sepc.cli.given_answers import given_by
 from sepc.cli.label_tables import label_lines
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.messages import printed
@@ -83,7 +83,6 @@ def run(options: Namespace) -> None:
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
     traps = _traps(model, train)
-    given = given_of(model)
     report = {
         "rows": len(train.labels),
         "unlabelled": data.n_unlabelled,
@@ -102,8 +101,6 @@ def run(options: Namespace) -> None:
     if options.json:
         show_json({"model": options.output, "tested_with": _tested_with(options), **report})
         return
-    if given is not None:
-        note("rows-held-out", columns=listed(given.columns))
     for sentence in (*model.table_encoder.notes, *traps):
         note_text(str(sentence))
     _note_unchangeable(model, options)
@@ -216,7 +213,10 @@ def _calibrate_label_sets(model: Any, test: LabelledTable) -> None:
 def fit_pipeline(classifier: Any, data: LabelledTable) -> Any:
     """Return a model of raw tables that is fitted to labelled rows, with progress on a terminal."""
     classifier.set_params(verbose=is_watched())
-    model = classifier if isinstance(classifier, TrustedClassifier) else make_table_pipeline(classifier)
+    is_around = isinstance(classifier, TrustedClassifier)
+    if is_around:
+        note("rows-held-out", columns=listed(classifier.estimator.columns))
+    model = classifier if is_around else make_table_pipeline(classifier)
     model.fit(rows_for(model, data.table), data.labels, sample_weight=data.weights)
     model.core.set_params(verbose=False)
     model.table_encoder.text_notation_ = data.notation
