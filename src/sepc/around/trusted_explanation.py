@@ -1,0 +1,447 @@
+"""Explanations around another model: what it says and how often it was right, what the regions say, and both together.
+
+The log odds of the label against its strongest rival are a sum: the weighted log odds of the model's answer, those of
+the regions, a correction of each label, and what a background component takes back from too sure a sum. The columns
+take part in it through the regions alone; what they mean to the model is not known.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from sepc.around.asked_changes import ChangeFinder
+from sepc.around.constants import ENOUGH_HELD_OUT
+from sepc.around.trusted_model import Parts, TrustedModel
+from sepc.common.frames import plain
+from sepc.common.intervals import exact_interval
+from sepc.common.text import listed, percent
+from sepc.common.typing import FloatArray, IntArray
+from sepc.explanations.change_limits import ChangeLimits
+from sepc.explanations.counterfactual import Counterfactual, change_in_words
+from sepc.explanations.evidence import Contributions, Evidence, evidences_of, log_ratio
+from sepc.explanations.explanation import (
+    Explanation,
+    TextExplanation,
+    explain,
+    joined,
+    known_or_none,
+    with_rivals,
+)
+from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_of_others
+from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote, policy_note
+from sepc.explanations.places import FeatureShare
+from sepc.explanations.region_words import region_words
+from sepc.explanations.shares import RegionShare, reasons, shares_in_words
+from sepc.explanations.short_text import Acceptance, Doubt, Told
+from sepc.explanations.vocabulary import Vocabulary
+from sepc.geometry.chunks import chunk_slices
+
+if TYPE_CHECKING:
+    from sepc.around.trusted_classifier import TrustedClassifier
+
+# Parts of the log odds of a label; that of the model is called by its class.
+REGIONS, REST_OF_REGIONS, CORRECTION = "regions", "regions besides columns", "label correction"
+BACKGROUND, FAR_AWAY, STATED = "background", "distance to all records", "stated class shares"
+_AUDIBLE, _AT_ONCE = 0.005, 128
+# Doubts that a text tells instead of what the regions say.
+_TOLD = (Doubt.no_values, Doubt.beyond, Doubt.strange, Doubt.disagreement, Doubt.contested, Doubt.missing)
+
+
+class TrustPart(NamedTuple):
+    """One part of the log odds of a label against its strongest rival.
+
+    Attributes
+    ----------
+    part : str
+    says : float or None
+        Log odds by the model, or by the regions, alone; None for other parts.
+    weight : float or None
+        Weight of these.
+    log_odds : float
+        What it adds: the product of both, where there are two.
+    """
+
+    part: str
+    says: float | None
+    weight: float | None
+    log_odds: float
+
+    def in_words(self) -> str:
+        """Return it as a part of a sentence."""
+        if self.weight is None:
+            return f"{self.log_odds:+.2f} from the {self.part}"
+        who, whose = (f"the {REGIONS}", "their") if self.part == REGIONS else (self.part, "its")
+        return f"{self.log_odds:+.2f} from {who} ({self.weight:.2g} of {whose} {self.says:+.2f})"
+
+
+class HeldOutRecord(NamedTuple):
+    """How often the other model was right on held-out records to which it gave the same label.
+
+    Attributes
+    ----------
+    region, description : str or None
+        The region of these records, and it in words; None where all with this label count, since too few of them are
+        in the region.
+    right, n : int
+    low, high : float
+        Ends of the 95 % interval by Clopper and Pearson.
+    all_right, all_n : int
+        The same of all such records, wherever they are.
+    """
+
+    region: str | None
+    description: str | None
+    right: int
+    n: int
+    low: float
+    high: float
+    all_right: int
+    all_n: int
+
+    def in_words(self, name: str, label: Any) -> str:
+        """Return it as a part of a sentence that speaks of the model already."""
+        if not self.n:
+            return f"it gave {label} to no held-out record"
+        place = ""
+        if self.region is not None:
+            place = f"in {self.region}" + (f" ({self.description})" if self.description else "")
+        where = f"held-out records {place}" if place else "all held-out records"
+        return (
+            f"of {where} that {name} labelled {label}, it was right on {self.right:,} of {self.n:,} "
+            f"({percent(self.low)} to {percent(self.high)})"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrustedExplanation(TextExplanation):
+    """The explanation of the label of one record, around another model.
+
+    Attributes
+    ----------
+    label, trust, odds, reason, region
+        As in `Assessment`.
+    typicality, stability : float or None
+        As in `Assessment`; None where they are not known.
+    model : str
+        Class of the other model.
+    model_label : object
+        The label that it gives.
+    model_probability : float or None
+        Its own probability of that; None if it gives none.
+    keeps_label : bool
+        Whether the label is that of the other model whatever the regions say.
+    held_out : HeldOutRecord
+        How often it was right on held-out records like this one.
+    regions : Explanation
+        What the regions say by themselves, without neighbours and changes.
+    parts : tuple of TrustPart
+        What adds up to the log odds of the label against its strongest rival.
+    evidence : Evidence
+        The same, with the part of the regions by columns.
+    acceptance : Acceptance
+        Whether the label is accepted by default.
+    strange_features : tuple of FeatureShare
+        The most unusual values of a strange record.
+    neighbours : tuple of Neighbour
+        The nearest training records.
+    counterfactual : Counterfactual or None
+        The smallest change found to an ordinary record to which the other model, asked about it, gives another label;
+        None if none was found.
+    actionable_change : Counterfactual or None
+        The smallest of those that change at most `max_columns` columns.
+    no_change_because : str or None
+        Why there is no change: as in `Explanation`, or ``"no-way-back"`` from the features of an encoder to records,
+        ``"no-estimator"`` where the model is not there, ``"given-scores"`` where its answers are columns.
+    nearest_other : Neighbour or None
+        The nearest training record of another label.
+    unit, limits, policy, missing, beyond
+        As in `Explanation`.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sepc import TrustedClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+    >>> why = TrustedClassifier(GaussianNB(), cv=3).fit(X, y).explain([1.5])
+    >>> why.model, why.model_label, why.held_out.n, why.counterfactual.label
+    ('GaussianNB', 'low', 3, 'high')
+    >>> bool(abs(sum(one.log_odds for one in why.parts) - why.evidence.log_odds) < 1e-9)
+    True
+    """
+
+    label: Any
+    trust: float
+    odds: float
+    reason: str
+    region: str
+    typicality: float | None
+    stability: float | None
+    model: str
+    model_label: Any
+    model_probability: float | None
+    keeps_label: bool
+    held_out: HeldOutRecord
+    regions: Explanation
+    parts: tuple[TrustPart, ...]
+    evidence: Evidence
+    acceptance: Acceptance
+    strange_features: tuple[FeatureShare, ...]
+    neighbours: tuple[Neighbour, ...]
+    counterfactual: Counterfactual | None
+    actionable_change: Counterfactual | None
+    no_change_because: str | None
+    nearest_other: Neighbour | None
+    unit: str
+    limits: str = ""
+    policy: PolicyNote | None = None
+    missing: MissingNote | None = None
+    beyond: BeyondNote | None = None
+
+    @property
+    def shares(self) -> tuple[RegionShare, ...]:
+        """Shares of the regions in their own probability of a label, as in `Explanation`."""
+        return self.regions.shares
+
+    @property
+    def told(self) -> Told:
+        """What the short text says of."""
+        of_regions = self.regions.told
+        return of_regions._replace(
+            label=self.label,
+            trust=self.trust,
+            evidence=self.evidence,
+            acceptance=self.acceptance,
+            reason=self.reason,
+            unusual=tuple(one.feature for one in self.strange_features[:1]) or of_regions.unusual,
+            stability=self.stability,
+            missing=self.missing,
+            policy=self.policy,
+            caution=None,
+        )
+
+    @property
+    def text(self) -> str:
+        """At most four sentences: label and trust, the model, the strongest doubt or the regions, and what to do."""
+        told = self.told
+        predicted = f"Predicted {self.label} with a trust of {percent(self.trust)}."
+        third = told.doubt_in_words() if told.doubt in _TOLD else self._regions_in_words()
+        first = predicted if self.keeps_label else told.verdict()
+        return joined((first, self._model_in_words(), third, told.advice_in_words()))
+
+    def _model_in_words(self) -> str:
+        given = "it" if self.model_label == self.label else self.model_label
+        own = self.model_probability
+        says = f"says {'so' if given == 'it' else given}" if own is None else f"gives {given} {percent(own)}"
+        return f"{self.model} {says}; {self.held_out.in_words('it', self.model_label)}."
+
+    def _regions_in_words(self) -> str:
+        own, named = self.regions, self.regions.evidence.named(1.0)
+        same = own.label == self.label
+        says = "The regions agree" if same else f"The regions alone say {own.label}"
+        why = f": {own.told.values(named)}" if named else ""
+        return f"{says}, with {percent(own.trust)}{why}."
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences of the details."""
+        if self.missing is None or not self.missing.is_all:
+            yield self._sum()
+            yield self._balance()
+            yield self._everywhere()
+            yield from self._by_regions()
+        if self.policy is not None:
+            yield from self.policy.sentences(self.label)
+        if self.missing is not None:
+            yield from self.missing.sentences()
+        if self.beyond is not None:
+            yield self.beyond.in_words()
+        yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
+        yield self.change_in_words()
+
+    def _sum(self) -> str:
+        added = listed([part.in_words() for part in self.parts if abs(part.log_odds) >= _AUDIBLE])
+        return f"The log odds of {self.label} against {self.evidence.rival} are {self.evidence.log_odds:.2f}: {added}."
+
+    def _balance(self) -> str:
+        """Return a sentence on which of the two moved the trust more."""
+        own, regions = (part.log_odds for part in self.parts[:2])
+        if own * regions <= 0.0:
+            return "" if abs(own) < _AUDIBLE or abs(regions) < _AUDIBLE else "The two pull in opposite directions."
+        share = own / (own + regions)
+        return (
+            f"Of what the two add, {percent(share)} is from {self.model} and {percent(1.0 - share)} from the regions."
+        )
+
+    def _everywhere(self) -> str:
+        held = self.held_out
+        if held.region is None:
+            return ""
+        low, high = exact_interval(held.all_right, held.all_n)
+        everywhere = held._replace(region=None, right=held.all_right, n=held.all_n, low=low, high=high)
+        told = everywhere.in_words(self.model, self.model_label)
+        return f"{told[0].upper()}{told[1:]}."
+
+    def _by_regions(self) -> Iterator[str]:
+        own = self.regions
+        if own.shares:
+            subject = f"The regions alone say {own.label}; their trust in it"
+            yield from shares_in_words(own.shares, own.trust, False, own.descriptions, subject)
+            yield own.evidence.sum_in_words(own.label)
+        yield own.strange_in_words()
+        yield own.by_the_paper()
+
+    def change_in_words(self, has_trust: bool = True) -> str:
+        """Return the sentences on what would make the other model give another label."""
+        changes = self.counterfactual, self.actionable_change, self.no_change_because
+        makes = f"after which {self.model} says" if self.keeps_label else "that would make it"
+        return change_in_words(*changes, self.unit, self.limits, has_trust, makes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; infinite odds are None."""
+        # Without arguments `super` does not know a class with slots.
+        return {**super(TrustedExplanation, self).to_dict(), "regions": self.regions.to_dict()}
+
+
+def explain_trusted(clf: "TrustedClassifier", X: Any, scores: Any, limits: Any) -> list[TrustedExplanation]:
+    """Explain the labels of records; `limits` are keywords of `ChangeLimits.of`, None if no change is asked for."""
+    points, vocabularies = clf.points(X, scores), clf._vocabularies(X)
+    asked, found = None, list[TrustedExplanation]()
+    if limits is not None and len(points):
+        asked = ChangeLimits.of(vocabularies[0].names, **limits, kept=clf.change_limits).for_columns(vocabularies[0])
+    for rows in chunk_slices(len(points), _AT_ONCE):
+        some = _safe_indexing(X, np.arange(rows.start, rows.stop))
+        found += _explained(clf, some, points[rows], vocabularies[rows], asked)
+    return found
+
+
+def _explained(
+    clf: "TrustedClassifier", X: Any, points: FloatArray, vocabularies: list[Any], limits: ChangeLimits | None
+) -> list[TrustedExplanation]:
+    model, regions = clf.model_, clf.model_.regions
+    features, asked, parts = points[:, : len(model.features)], model.asked(points), model.parts(points)
+    a, labels = clf._assessed(points, X), model.decide(points).label
+    proba = parts.combined if model.policy is None else model.policy.posterior(parts.combined)
+    codes, vocabulary = with_rivals(labels, proba), vocabularies[0]
+    sums = [
+        _sum_of(clf, *of_record)
+        for of_record in zip(asked.log_probabilities, parts.regions.proba, parts.combined, proba, codes, strict=True)
+    ]
+    evidence = _evidences(model, features, codes, parts, sums, vocabularies)
+    evidence = [e._replace(rival_probability=float(p[k])) for e, p, k in zip(evidence, proba, codes[:, 1], strict=True)]
+    acceptance, by_regions = Acceptance.of(a, clf.promise), explain(regions, features, vocabularies)
+    others, held_out = (
+        nearest_of_others(regions, features, labels, vocabulary),
+        _held_out(model, parts, asked.codes, vocabulary),
+    )
+    gaps, finder = clf._gaps(X), ChangeFinder(clf, limits)
+    found = []
+    for i, own in enumerate(by_regions):
+        changes = finder.of(_safe_indexing(X, [i]), features[i], int(labels[i]), vocabularies[i])
+        missing = None if own.missing is None else MissingNote(*own.missing[:2], float(a.trust[i]))
+        found.append(
+            TrustedExplanation(
+                label=plain(a.label[i]),
+                trust=float(a.trust[i]),
+                odds=float(a.odds[i]),
+                reason=str(a.reason[i]),
+                region=str(a.region[i]),
+                typicality=known_or_none(a.typicality[i]),
+                stability=known_or_none(a.stability[i]),
+                model=clf.estimator_name,
+                model_label=plain(model.classes[asked.codes[i]]),
+                model_probability=known_or_none(asked.given[i]),
+                keeps_label=model.keeps_labels,
+                held_out=held_out[i],
+                regions=replace(own, neighbours=(), nearest_other=None),
+                parts=sums[i],
+                evidence=evidence[i],
+                acceptance=acceptance[i],
+                strange_features=_unusual(own, vocabularies[i], gaps[i]) if a.reason[i] == "strange" else (),
+                neighbours=own.neighbours,
+                counterfactual=changes.smallest,
+                actionable_change=changes.actionable,
+                no_change_because=changes.none_because,
+                nearest_other=others[i],
+                unit=model.unit,
+                limits="" if limits is None else limits.in_words(),
+                policy=policy_note(model, proba[i]),
+                missing=missing,
+                beyond=own.beyond,
+            )
+        )
+    return found
+
+
+def _unusual(own: Explanation, vocabulary: Any, gaps: tuple[str, ...]) -> tuple[FeatureShare, ...]:
+    """Return the most unusual values of a strange record: those that are gaps first."""
+    first = vocabulary.gaps(gaps) if gaps else ()
+    return (*first, *(share for share in own.strange_features if share.feature not in gaps))
+
+
+def _sum_of(
+    clf: "TrustedClassifier",
+    answers: FloatArray,
+    by_regions: FloatArray,
+    combined: FloatArray,
+    proba: FloatArray,
+    pair: IntArray,
+) -> tuple[TrustPart, ...]:
+    """Return what adds up to the log odds of a label against its rival, from the probabilities of one record."""
+    stack, log_regions = clf.model_.stack, np.log(by_regions)
+    says = [float(one[pair[0]] - one[pair[1]]) for one in (answers, log_regions)]
+    weights, leaning = stack.weights.tolist(), float(stack.leaning[pair[0]] - stack.leaning[pair[1]])
+    added = [weight * said for weight, said in zip(weights, says, strict=True)]
+    stacked = log_ratio(stack.posterior([answers[None], log_regions[None]])[0, pair])
+    near, stated = log_ratio(combined[pair]), log_ratio(proba[pair])
+    others = {
+        CORRECTION: leaning,
+        BACKGROUND: stacked - sum(added) - leaning,
+        FAR_AWAY: near - stacked,
+        STATED: stated - near,
+    }
+    names = clf.estimator_name, REGIONS
+    return (
+        *(TrustPart(*one) for one in zip(names, says, weights, added, strict=True)),
+        *(
+            TrustPart(name, None, None, part)
+            for name, part in others.items()
+            if part or name in (CORRECTION, BACKGROUND)
+        ),
+    )
+
+
+def _evidences(
+    model: TrustedModel,
+    X: FloatArray,
+    codes: IntArray,
+    parts: Parts,
+    sums: list[tuple[TrustPart, ...]],
+    vocabularies: list[Vocabulary],
+) -> list[Evidence]:
+    """Return the evidence for labels against their rivals: the columns by the regions, with the weight of these."""
+    weight, terms = float(model.stack.weights[1]), []
+    for one, (own, by_regions, *others) in zip(reasons(model.regions, X, codes, vocabularies[0]), sums, strict=True):
+        columns = weight * one.contributions.columns
+        rest = by_regions.log_odds - float(columns.sum())
+        named = {part.part: part.log_odds for part in others}
+        terms.append(Contributions(columns, {own.part: own.log_odds, REST_OF_REGIONS: rest, **named}))
+    whole = np.array([sum(part.log_odds for part in one) for one in sums])
+    return evidences_of(model.regions, X, codes, parts.regions.proba, whole, terms, vocabularies)
+
+
+def _held_out(model: TrustedModel, parts: Parts, given: IntArray, vocabulary: Vocabulary) -> list[HeldOutRecord]:
+    """Return how often the model was right on held-out records of the same component to which it gave the same label."""
+    regions, record = model.regions, model.track_record
+    names, described = regions.region_names(), region_words(regions, vocabulary)
+    components, found = regions.densities.claims_within(parts.Z, parts.regions.label), []
+    for component, label in zip(components.tolist(), given.tolist(), strict=True):
+        everywhere = int(record.right[:, label].sum()), int(record.n[:, label].sum())
+        there = int(record.right[component, label]), int(record.n[component, label])
+        is_enough = there[1] >= ENOUGH_HELD_OUT
+        name = names[component] if is_enough else None
+        right, n = there if is_enough else everywhere
+        words = described.get(names[component], "") if is_enough else None
+        found.append(HeldOutRecord(name, words, right, n, *exact_interval(right, n), *everywhere))
+    return found
