@@ -46,7 +46,7 @@ class Encoding(NamedTuple):
         elif not callable(encoder):
             raise InputError("encoder", encoder=encoder)
         features = _as_numbers(_encoded(encoder, X))
-        if features.shape[1] <= MANY_COLUMNS:
+        if features.shape[1] <= MANY_COLUMNS or cls(encoder).is_table:
             return cls(encoder)
         n = min(FEW_COLUMNS, len(features) - 1)
         return cls(

@@ -235,7 +235,7 @@ class TrustedExplanation(TextExplanation):
         given = "it" if self.model_label == self.label else self.model_label
         own = self.model_probability
         says = f"says {'so' if given == 'it' else given}" if own is None else f"gives {given} {percent(own)}"
-        return f"{self.model} {says}; {self.held_out.in_words('it', self.model_label)}."
+        return f"{self.model[0].upper()}{self.model[1:]} {says}; {self.held_out.in_words('it', self.model_label)}."
 
     def _regions_in_words(self) -> str:
         own, named = self.regions, self.regions.evidence.named(1.0)
@@ -324,17 +324,12 @@ def _explained(
     a, labels = clf._assessed(points, X), model.decide(points).label
     proba = parts.combined if model.policy is None else model.policy.posterior(parts.combined)
     codes, vocabulary = with_rivals(labels, proba), vocabularies[0]
-    sums = [
-        _sum_of(clf, *of_record)
-        for of_record in zip(asked.log_probabilities, parts.regions.proba, parts.combined, proba, codes, strict=True)
-    ]
+    of_records = zip(asked.log_probabilities, parts.regions.proba, parts.combined, proba, codes, strict=True)
+    sums = [_sum_of(clf, *of_record) for of_record in of_records]
     evidence = _evidences(model, features, codes, parts, sums, vocabularies)
-    evidence = [e._replace(rival_probability=float(p[k])) for e, p, k in zip(evidence, proba, codes[:, 1], strict=True)]
     acceptance, by_regions = Acceptance.of(a, clf.promise), explain(regions, features, vocabularies)
-    others, held_out = (
-        nearest_of_others(regions, features, labels, vocabulary),
-        _held_out(model, parts, asked.codes, vocabulary),
-    )
+    others = nearest_of_others(regions, features, labels, vocabulary)
+    held_out = _held_out(model, parts, asked.codes, vocabulary)
     gaps, finder = clf._gaps(X), ChangeFinder(clf, limits)
     found = []
     for i, own in enumerate(by_regions):
@@ -349,14 +344,14 @@ def _explained(
                 region=str(a.region[i]),
                 typicality=known_or_none(a.typicality[i]),
                 stability=known_or_none(a.stability[i]),
-                model=clf.estimator_name,
+                model=clf.model_name,
                 model_label=plain(model.classes[asked.codes[i]]),
                 model_probability=known_or_none(asked.given[i]),
                 keeps_label=model.keeps_labels,
                 held_out=held_out[i],
                 regions=replace(own, neighbours=(), nearest_other=None),
                 parts=sums[i],
-                evidence=evidence[i],
+                evidence=evidence[i]._replace(rival_probability=float(proba[i, codes[i, 1]])),
                 acceptance=acceptance[i],
                 strange_features=_unusual(own, vocabularies[i], gaps[i]) if a.reason[i] == "strange" else (),
                 neighbours=own.neighbours,
@@ -401,7 +396,7 @@ def _sum_of(
         FAR_AWAY: near - stacked,
         STATED: stated - near,
     }
-    names = clf.estimator_name, REGIONS
+    names = clf.model_name, REGIONS
     return (
         *(TrustPart(*one) for one in zip(names, says, weights, added, strict=True)),
         *(
@@ -432,7 +427,7 @@ def _evidences(
 
 
 def _held_out(model: TrustedModel, parts: Parts, given: IntArray, vocabulary: Vocabulary) -> list[HeldOutRecord]:
-    """Return how often the model was right on held-out records of the same component to which it gave the same label."""
+    """Return how often the model was right on held-out records of the same component, with the same label."""
     regions, record = model.regions, model.track_record
     names, described = regions.region_names(), region_words(regions, vocabulary)
     components, found = regions.densities.claims_within(parts.Z, parts.regions.label), []

@@ -28,6 +28,11 @@ _OF_MEMBERS = (
     "their weights. A column matters as much as these sums are large, for or against the label, on average over the "
     "test records."
 )
+_AROUND = (
+    "What a column means to the model itself is not known. In the regions around it each column adds a term to the log "
+    "odds of a label against its strongest rival; with the weight of the regions these are parts of the trust. A column "
+    "matters to the regions as much as its terms are large, for or against the label, on average over the test records."
+)
 _CAUTION = (
     "It says what this model goes by, not what causes a label: columns that tell nearly the same share their weight, "
     "or have large terms that cancel out."
@@ -47,6 +52,8 @@ def column_importance(subject: Subject) -> dict[str, Any]:
         return {"note": _ONLY_COUNTS, "columns": None, "groups": None}
     names = [word.name for word in subject.words]
     about = _OF_ONE if isinstance(subject.model, PartitionModel) else _OF_MEMBERS
+    if subject.is_around:
+        about = _AROUND
     return {
         "note": f"{about} {_CAUTION}",
         "columns": _by_size(names, found.values),
