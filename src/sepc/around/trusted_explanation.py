@@ -232,9 +232,10 @@ class TrustedExplanation(TextExplanation):
         return joined((first, self._model_in_words(), third, told.advice_in_words()))
 
     def _model_in_words(self) -> str:
-        given = "it" if self.model_label == self.label else self.model_label
-        own = self.model_probability
-        says = f"says {'so' if given == 'it' else given}" if own is None else f"gives {given} {percent(own)}"
+        same, own = self.model_label == self.label, self.model_probability
+        says = "says so" if same else f"says {self.model_label}"
+        if own is not None:
+            says = f"gives it {percent(own)}" if same else f"{says} ({percent(own)})"
         return f"{self.model[0].upper()}{self.model[1:]} {says}; {self.held_out.in_words('it', self.model_label)}."
 
     def _regions_in_words(self) -> str:
@@ -390,12 +391,10 @@ def _sum_of(
     added = [weight * said for weight, said in zip(weights, says, strict=True)]
     stacked = log_ratio(stack.posterior([answers[None], log_regions[None]])[0, pair])
     near, stated = log_ratio(combined[pair]), log_ratio(proba[pair])
-    others = {
-        CORRECTION: leaning,
-        BACKGROUND: stacked - sum(added) - leaning,
-        FAR_AWAY: near - stacked,
-        STATED: stated - near,
-    }
+    # Unless a record is far away, the class shares that take over there are a part of the background.
+    far = near - stacked if abs(near - stacked) >= _AUDIBLE else 0.0
+    background = near - far - sum(added) - leaning
+    others = {CORRECTION: leaning, BACKGROUND: background, FAR_AWAY: far, STATED: stated - near}
     names = clf.model_name, REGIONS
     return (
         *(TrustPart(*one) for one in zip(names, says, weights, added, strict=True)),

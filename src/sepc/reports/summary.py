@@ -27,6 +27,12 @@ _GUARANTEED = (
     "A verdict depends neither on the other records of its batch nor on the order of the training records.",
     "The counts of a region are counts: every one can be checked against the training records.",
 )
+_GUARANTEED_AROUND = (
+    "The same classifier, test records and versions give the same report.",
+    "What the regions say of a record depends neither on the other records of its batch nor on the order of the "
+    "training records. Of the model that they are around nothing is known but its answers.",
+    "The counts of a region are counts: every one can be checked against the training records.",
+)
 _NOT_GUARANTEED = (
     "Accuracy, ranking and calibration are measured on these test records, not promised for others.",
     "A trust threshold bounds no error by itself. sepc.select_min_trust finds one that does, from records that were "
@@ -179,7 +185,7 @@ def model_card(subject: Subject, date: str | None) -> dict[str, Any]:
             **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
         },
         "meaning": " ".join(TRUST_TEXTS[subject.classifier.model_.trust]),
-        "guaranteed": list(_GUARANTEED),
+        "guaranteed": list(_GUARANTEED_AROUND if subject.is_around else _GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
     }
 
