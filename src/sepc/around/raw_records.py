@@ -94,10 +94,19 @@ class RawTables(RawRecords):
         """Return the cells of one column, those that `moved` with the value of their features."""
         own, rows = self.cells[word.name], np.flatnonzero(moved)
         out = [own] * len(X)
-        values = self._levels(word, X[rows]) if word.is_level else self.vocabulary.values_in(word, X[rows])
+        values = self._levels(word, X[rows]) if word.is_level else self._numbers(word, X[rows])
         for row, value in zip(rows.tolist(), values, strict=True):
             out[row] = _like(own, value)
         return out
+
+    def _numbers(self, word: Word, X: FloatArray) -> list[Value]:
+        bounds = self.vocabulary.bounds(word)
+        if bounds is not None and isinstance(self.vocabulary.own_value(word, self.x), str):
+            # A date: thousands of years away there is none.
+            low, high = bounds
+            X = X.copy()
+            X[:, word.at.start] = X[:, word.at.start].clip(2.0 * low - high, 2.0 * high - low)
+        return self.vocabulary.values_in(word, X)
 
     def _levels(self, word: Word, X: FloatArray) -> list[Value]:
         for x in X:
