@@ -17,7 +17,7 @@ from sepc.around.constants import ENOUGH_HELD_OUT
 from sepc.around.trusted_model import Parts, TrustedModel
 from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
-from sepc.common.text import listed, percent
+from sepc.common.text import listed, many, percent, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 # Parts of the log odds of a label; that of the model is called by its class.
 REGIONS, REST_OF_REGIONS, CORRECTION = "regions", "regions besides columns", "label correction"
 BACKGROUND, FAR_AWAY, STATED = "background", "distance to all records", "stated class shares"
+_NO_VALUES = "All its values are missing, so the regions know nothing of it but how frequent the labels are."
 _AUDIBLE, _AT_ONCE = 0.005, 128
 # Doubts that a text tells instead of what the regions say.
 _TOLD = (Doubt.no_values, Doubt.beyond, Doubt.strange, Doubt.disagreement, Doubt.contested, Doubt.missing)
@@ -228,6 +229,8 @@ class TrustedExplanation(TextExplanation):
         told = self.told
         predicted = f"Predicted {self.label} with a trust of {percent(self.trust)}."
         third = told.doubt_in_words() if told.doubt in _TOLD else self._regions_in_words()
+        if told.doubt == Doubt.no_values:
+            third = _NO_VALUES
         first = predicted if self.keeps_label else told.verdict()
         return joined((first, self._model_in_words(), third, told.advice_in_words()))
 
@@ -255,7 +258,7 @@ class TrustedExplanation(TextExplanation):
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
-            yield from self.missing.sentences()
+            yield self._missing_in_words(self.missing)
         if self.beyond is not None:
             yield self.beyond.in_words()
         yield nearest_in_words(self.neighbours, self.unit, self.nearest_other)
@@ -292,6 +295,15 @@ class TrustedExplanation(TextExplanation):
             yield own.evidence.sum_in_words(own.label)
         yield own.strange_in_words()
         yield own.by_the_paper()
+
+    @staticmethod
+    def _missing_in_words(missing: MissingNote) -> str:
+        """Return a sentence: the label need not rest on the known values alone, as the regions do."""
+        if missing.is_all:
+            return _NO_VALUES
+        n, names = len(missing.features), shortened(missing.features, 5)
+        verb = "are" if n > 1 else "is"
+        return f"Of {many(missing.n_features, 'value')} {n} {verb} missing ({names}); the regions rest on the others."
 
     def change_in_words(self, has_trust: bool = True) -> str:
         """Return the sentences on what would make the other model give another label."""

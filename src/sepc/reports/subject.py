@@ -88,7 +88,9 @@ class Subject:
     def name(self) -> str:
         """Class of the classifier, and of the model that it is around."""
         name = type(self.classifier).__name__
-        return f"{name} around {self.clf.model_name}" if self.is_around else name
+        if not self.is_around:
+            return name
+        return f"{name} around {self.clf.model_name}".replace("the model", "a given model")
 
     @property
     def training(self) -> tuple[FloatArray, IntArray]:
