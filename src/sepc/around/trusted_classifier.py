@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sepc.around.answers import AnswerReader, Answers, asked, codes_of, method_of
 from sepc.around.cross_fitting import CrossFits, as_it_can_be_split, checked_labels, cross_fitted, fitted_to, splits_of
 from sepc.around.encoding import Encoding, without_columns
+from sepc.around.explaining import ExplainingMixin
 from sepc.around.given_scores import GivenScores
 from sepc.around.held_out import HeldOut
 from sepc.around.probes import probes_of
@@ -26,20 +27,16 @@ from sepc.common.frames import FrameMaker, as_frame
 from sepc.common.sample_weights import copies_by_weight
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import TrainingSet, new_points, training_set
-from sepc.estimators.base import TrustClassifier, as_it_was_on_error, limits_if_asked, the_only_row
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.stacking import learn_stack
 from sepc.estimators.progress import Progress, with_callbacks
-from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.assessment import Assessment
-
-if TYPE_CHECKING:
-    from sepc.around.trusted_explanation import TrustedExplanation
 
 LABELS = ("model", "joint")
 
 
-class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
+class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
     """Trust around another classifier: when to believe it, by its own answers and by where records lie.
 
     The estimator is fitted to all records, and our regions beside it. Refits of it, each without a part of the records,
@@ -469,137 +466,6 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             return a
         typicality = self.table_encoder.gap_typicality(self._beside(X))
         return a.no_more_typical_than(np.where(typicality < 1.0, typicality, np.nan))
-
-    def _gaps(self, X: Any) -> list[tuple[str, ...]]:
-        """Return the columns of each record that are gaps, as the encoder of tables has them."""
-        return [()] * _num_samples(X) if self.table_encoder is None else self.table_encoder.gaps(self._beside(X))
-
-    def _vocabularies(self, X: Any) -> list[Vocabulary]:
-        """Return the vocabularies in which records are explained, one for each."""
-        if self.table_encoder is None:
-            return [Vocabulary(self.model_.features)] * _num_samples(X)
-        return self.table_encoder.vocabularies(self._beside(X))  # type: ignore[no-any-return]
-
-    @property
-    def _has_way_back(self) -> bool:
-        """Whether a record can be made from features."""
-        return self._encoding.encoder is None or (self.table_encoder is not None and hasattr(self, "feature_names_in_"))
-
-    def limit_changes(self, *, fixed: Any = (), ranges: Any = None) -> Self:
-        """Keep limits of changes with the classifier, as `SEPClassifier.limit_changes` does.
-
-        Parameters
-        ----------
-        fixed, ranges
-            As for `explain`; without either no limits are kept.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> X = [[61.0, 9.0], [58.0, 8.0], [66.0, 9.5], [31.0, 2.0], [35.0, 1.0], [28.0, 1.5]]
-        >>> clf = TrustedClassifier(GaussianNB(), cv=3).fit(X, ["ill"] * 3 + ["well"] * 3).limit_changes(fixed=0)
-        >>> clf.explain([60.0, 8.5]).limits
-        ' with x0 as it is'
-        """
-        check_is_fitted(self)
-        return self._limit_changes(self._vocabulary, fixed, ranges)
-
-    @property
-    def _vocabulary(self) -> Vocabulary:
-        """The vocabulary of texts on no record in particular."""
-        if self.table_encoder is None:
-            return Vocabulary(self.model_.features)
-        from sepc.tables.table_vocabulary import TableVocabulary  # needs pandas
-
-        return TableVocabulary.of_no_record(self.table_encoder.columns_)
-
-    def explain(
-        self,
-        x: Any,
-        *,
-        scores: Any = None,
-        fixed: Any = None,
-        ranges: Any = None,
-        min_typicality: float = 0.1,
-        max_columns: int = 3,
-    ) -> "TrustedExplanation":
-        """Explain one label: what the estimator says and how often it was right, what the regions say, and a change.
-
-        Parameters
-        ----------
-        x : record
-            Values in the order of the columns, a table of one row, a row of a pandas frame; of a table also a dict.
-        scores : array-like of shape (1, n_classes) or (1,), optional
-            What the estimator says of it, as for `assess`.
-        fixed, ranges, min_typicality, max_columns
-            Limits of the change, as for `SEPClassifier.explain` and of a table as for `TablePipeline.explain`.
-
-        Returns
-        -------
-        TrustedExplanation
-            Its change is the smallest that was found after which the estimator, asked about the changed record, gives
-            another label; with ``labels="joint"``, after which both together do. `no_change_because` says why there is
-            none: from the features of an encoder other than `TableEncoder` no way leads back to records.
-
-        Examples
-        --------
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
-        >>> clf = TrustedClassifier(GaussianNB(), cv=3).fit(X, y)
-        >>> why = clf.explain([1.5])
-        >>> clf.estimator_.predict([[why.counterfactual.point["x0"]]]).tolist()
-        ['high']
-        """
-        limits = {"fixed": fixed, "ranges": ranges, "min_typicality": min_typicality, "max_columns": max_columns}
-        return self.explain_many(self._one(x), changes=True, scores=scores, **limits)[0]
-
-    def explain_many(
-        self, X: Any, *, changes: bool = False, scores: Any = None, **limits: Any
-    ) -> "list[TrustedExplanation]":
-        """Explain the labels of many records: as `explain` does, several times faster for each.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, ...)
-        changes : bool, default=False
-            Whether to look for the smallest change to another label, which takes most of the time of `explain`.
-        scores : array-like of shape (n, n_classes) or (n,), optional
-            As for `assess`.
-        **limits
-            `fixed`, `ranges`, `min_typicality` and `max_columns` of `explain`, where changes are asked for.
-
-        Returns
-        -------
-        list of TrustedExplanation
-
-        Examples
-        --------
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
-        >>> clf = TrustedClassifier(GaussianNB(), cv=3).fit(X, y)
-        >>> [why.regions.label for why in clf.explain_many([[1.5], [6.5]])]
-        ['low', 'high']
-        """
-        from sepc.around.trusted_explanation import explain_trusted
-
-        check_is_fitted(self)
-        return explain_trusted(self, as_it_can_be_split(X), scores, limits_if_asked(changes, limits))
-
-    def _one(self, x: Any) -> Any:
-        """Return one record as a table of one row, a frame where the training set was one."""
-        if self.table_encoder is None and self._encoding.encoder is not None:
-            return x  # whatever the encoder takes
-        names = getattr(self, "feature_names_in_", None)
-        if isinstance(x, Mapping):
-            return self._frames.frame({name: [value] for name, value in x.items()})
-        row = the_only_row(x)
-        if names is None or hasattr(row, "columns"):
-            return row
-        return self._frames.frame(dict(zip(names.tolist(), np.asarray(row, dtype=object).T.tolist(), strict=True)))
 
     def regions(self) -> Any:
         """Return one row per ellipsoid, as `SEPClassifier.regions` does, of a table as `TablePipeline.regions` does.
