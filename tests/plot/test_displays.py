@@ -14,8 +14,10 @@ from matplotlib.colors import to_rgb
 from sklearn.datasets import make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sepc import SepcError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import SepcError, SEPClassifier, SEPEnsembleClassifier, TrustedClassifier, make_table_pipeline
 from sepc.plot import (
     ConfusionDisplay,
     ExplanationDisplay,
@@ -58,6 +60,18 @@ class TestAllDisplays:
             assert draw().figure_ is pyplot.gcf()
             assert len(pyplot.get_fignums()) == n
         assert dict(mpl.rcParams) == settings
+
+    def test_around_another_model_they_show_its_labels_and_the_regions(self):
+        X, y = make_moons(80, noise=0.2, random_state=0)
+        for clf in (
+            TrustedClassifier(LogisticRegression(), cv=2),
+            make_pipeline(StandardScaler(), TrustedClassifier(LogisticRegression(), cv=2)),
+        ):
+            clf.fit(X, y)
+            displays = {type(one).__name__: one for one in (draw() for draw in every_display(clf, X, y, axes))}
+            trusted = clf[-1] if hasattr(clf, "steps") else clf
+            assert "LogisticRegression" in displays["ExplanationDisplay"].rows
+            assert len(displays["PartitionDisplay"].outlines) == len(trusted.regions())
 
     @pytest.mark.slow
     def test_the_same_class_has_the_same_colour_everywhere(self, iris):

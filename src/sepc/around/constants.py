@@ -8,3 +8,7 @@ LIKE_CLASS_SHARES = 1.0
 MANY_COLUMNS, FEW_COLUMNS = 100, 32
 # Records that a file keeps the answers of another model on.
 N_PROBES = 16
+# Training records whose labels another model is asked for, in the search for a change.
+MOST_ASKED = 4096
+# Held-out records of a region with the same label, from which on they alone show how often the model is right there.
+ENOUGH_HELD_OUT = 10

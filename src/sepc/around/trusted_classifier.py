@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,6 +28,7 @@ from sepc.around.cross_fitting import (
     splits_of,
 )
 from sepc.around.encoding import Encoding, without_columns
+from sepc.around.explaining import ExplainingMixin
 from sepc.around.given_scores import GivenScores
 from sepc.around.probes import probes_of
 from sepc.around.trusted_model import TrustedModel, n_answer_columns
@@ -45,7 +47,7 @@ LABELS = ("model", "joint")
 _KEPT = ("_frames", "_digests", "_calibration", "_promise", "_change_limits")
 
 
-class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
+class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  # type: ignore[misc]
     """Trust around another classifier: when to believe it, by its own answers and by where records lie.
 
     The estimator is fitted to all records, and our regions beside it. Refits of it, each without a part of the records,
@@ -196,6 +198,8 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
             keeps_labels = self.labels == "model"
             model = combined(regions, checked, answers, judged, keeps_labels=keeps_labels, fingerprint=fingerprint)
             progress.finish()
+            if encoding.is_table and regions.columns_read_ is not None:
+                checked = self._read_alone(X, encoding, regions, checked)
             # Only now, with nothing left to interrupt, does the classifier change.
             self.estimator_, self.regions_, self._encoding, self._reader = estimator, regions, encoding, reader
             self._keep(model, FrameMaker.like(X), checked)
@@ -265,6 +269,14 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         features = encoding.features(beside)
         return encoding, training_set(features, y, allow_nan=True), features
 
+    def _read_alone(self, X: Any, encoding: Encoding, regions: SEPClassifier, checked: TrainingSet) -> TrainingSet:
+        """Leave the columns of a wide table that the regions do not read out of the encoder; return their features."""
+        assert regions.columns_read_ is not None
+        checked, encoder = checked.of_columns(regions.columns_read_), encoding.encoder
+        encoder._leave_out(without_columns(X, self._answer_columns(self.estimator)), regions.model_.features)
+        regions._read_all_of(encoder.get_feature_names_out().tolist())
+        return checked
+
     @staticmethod
     def _answer_columns(estimator: Any) -> list[str]:
         return estimator.columns if isinstance(estimator, GivenScores) else []
@@ -327,10 +339,30 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).points([[0.5]]).shape
         (1, 5)
         """
-        check_is_fitted(self)
-        features = new_points(self.regions_, self._features(X))
+        features = self.features(X)
         answers = self.answers(X) if scores is None else self._reader.given(scores, self.classes_, len(features))
         return np.column_stack([features, self._reader.columns(answers)])
+
+    def features(self, X: Any) -> FloatArray:
+        """Return the features of records, as the model of the regions takes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3
+        >>> TrustedClassifier(LogisticRegression(), cv=3).fit(X, y).features([[0.5]]).tolist()
+        [[0.5]]
+        """
+        check_is_fitted(self)
+        return new_points(self.regions_, self._features(X))
 
     def answers(self, X: Any) -> Answers:
         """Return what the estimator says of records.
@@ -369,6 +401,16 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         return estimator if isinstance(estimator, str) else type(estimator).__name__
 
     @property
+    def model_name(self) -> str:
+        """The same for texts: of a pipeline the class of its last step; "the model" where its answers are columns."""
+        estimator = getattr(self, "estimator_", None) or self.estimator
+        while isinstance(estimator, (FrozenEstimator, Pipeline)):
+            estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator.estimator
+        if isinstance(estimator, str):
+            return estimator
+        return "the model" if isinstance(estimator, GivenScores) else type(estimator).__name__
+
+    @property
     def table_encoder(self) -> Any:
         """The encoder of raw tables, ours by default or as passed; None where records are encoded otherwise."""
         encoding: Encoding | None = getattr(self, "_encoding", None)
@@ -391,6 +433,11 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         other.model_ = replace(inner.model_, fingerprint=self.model_.fingerprint)
         other.weights_ = other.model_.stack.weights
         return other
+
+    @property
+    def by_regions(self) -> SEPClassifier:
+        """The classifier of the regions."""
+        return self.regions_
 
     @property
     def partitions_(self) -> Any:
@@ -465,15 +512,19 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         """
         check_is_fitted(self)
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        a = clf.model_.assess(clf.points(X, scores), FrameMaker.like(X))
-        a.promise = clf.promise
+        return clf._assessed(clf.points(X, scores), X)
+
+    def _assessed(self, points: FloatArray, X: Any) -> Assessment:
+        """Return the assessment of records whose points are known."""
+        a = self.model_.assess(points, FrameMaker.like(X))
+        a.promise = self.promise
         if self.table_encoder is None:
             return a
         typicality = self.table_encoder.gap_typicality(self._beside(X))
         return a.no_more_typical_than(np.where(typicality < 1.0, typicality, np.nan))
 
     def regions(self) -> Any:
-        """Return one row per ellipsoid, as `SEPClassifier.regions` does, in the encoded features.
+        """Return one row per ellipsoid, as `SEPClassifier.regions` does, of a table as `TablePipeline.regions` does.
 
         Returns
         -------
@@ -487,7 +538,11 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         ['high#1', 'low#1']
         """
         check_is_fitted(self)
-        return self.regions_.regions()
+        if self.table_encoder is None:
+            return self.regions_.regions()
+        from sepc.tables.region_places import regions_in_words  # needs pandas
+
+        return regions_in_words(self.regions_.regions(), self.regions_.model_, self.table_encoder.columns_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -177,7 +177,7 @@ class TrustedModel:
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return the features of points in the units of the regions, shape (n, d)."""
-        return self.regions.units(X[:, : len(self.features)])
+        return self.regions.units(X[..., : len(self.features)])
 
     def original(self, Z: FloatArray) -> FloatArray:
         """Return features as they came."""

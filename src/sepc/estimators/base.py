@@ -59,6 +59,11 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         return self
 
     @property
+    def by_regions(self) -> "TrustClassifier":
+        """The classifier whose regions texts and pictures show: this one; around another model that of its regions."""
+        return self
+
+    @property
     def table_encoder(self) -> Any:
         """The encoder of raw tables in front of the model; None where there is none."""
         return None
@@ -515,7 +520,7 @@ def the_only_row(x: Any) -> Any:
 def as_one_row(x: Any) -> Any:
     """Return one record as a table of one row, with its feature names if it has any."""
     if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
-        return x.to_frame().T  # a row of a pandas frame
+        return x.to_frame().T.infer_objects()  # a row of a pandas frame
     return x if len(getattr(x, "shape", ())) == 2 or np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
 
 

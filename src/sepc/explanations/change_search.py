@@ -14,7 +14,9 @@ need not be typical. The search
    that they allow, and points on the way there are tried (`refine`),
 3. takes back changes of single columns (`take_back`),
 4. changes only as many columns as the second, actionable form of the change may have: those sets of columns that
-   promise the shortest change by the slopes of the odds (`change_columns`).
+   promise the shortest change by the slopes of the odds (`change_columns`),
+5. takes back parts of the changes of single columns, where another model decides, whose odds may go in steps
+   (`tighten`).
 
 All records that are offered are ones that the explained one may be changed to. They are evaluated in batches, since one
 takes nearly as long as a hundred. The search is deterministic.
@@ -25,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from sepc.common.text import AROUND
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_limits import ReachableRecords
 from sepc.explanations.constants import (
@@ -36,6 +39,7 @@ from sepc.explanations.constants import (
     SHARES_OF_STEP,
     SPREADS,
     STEP,
+    TIGHTENED,
     WORTHWHILE,
 )
 from sepc.model.decision import HELD_OUT_METHODS
@@ -132,7 +136,8 @@ class ChangeSearch:
         Z = self.model.units(X)
         slack, is_other = self.slack(Z, X)
         lack = np.maximum(-slack, 0.0).sum(axis=1)
-        sure = is_other & (slack > _SURELY).all(axis=1) if self.has_slopes else is_other & (slack[:, 1] > _SURELY)
+        goes_by_odds = self.has_slopes and self.is_smooth
+        sure = is_other & (slack > _SURELY).all(axis=1) if goes_by_odds else is_other & (slack[:, 1] > _SURELY)
         lack = np.where(sure, 0.0, lack + _SURELY)
         length = self.lengths(Z)
         n_changed = np.count_nonzero(np.logical_or.reduceat(self.reachable.x != X, self.starts, axis=1), axis=1)
@@ -146,6 +151,11 @@ class ChangeSearch:
     def has_slopes(self) -> bool:
         """Whether odds have slopes; those from counts go in steps."""
         return self.model.trust not in (*HELD_OUT_METHODS, "paper")
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether odds go without steps, and show the label: those of any other model need not."""
+        return self.model.trust != AROUND
 
     def slack(self, Z: FloatArray, X: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
         """Return by how much points have another label and are ordinary, shape (n, 2), and which have another label.
@@ -237,6 +247,19 @@ class ChangeSearch:
             self.refine(judged.among(best), np.ones((1, len(Z)), dtype=bool))
             if self.best.length >= (1.0 - WORTHWHILE) * before:
                 return
+
+    def tighten(self) -> None:
+        """Take back parts of the changes of single columns of the best records, while these get shorter."""
+        shares = np.linspace(0.0, 1.0, TIGHTENED, endpoint=False)
+        for name in ("best", "best_of_few"):
+            before = np.inf
+            while (found := getattr(self, name)) is not None and found.length < (1.0 - WORTHWHILE) * before:
+                before, Z = found.length, self.model.units(found.X)
+                tried = np.repeat(Z[None], len(self.reachable.words) * TIGHTENED, axis=0)
+                for k, word in enumerate(self.reachable.words):
+                    rows = slice(k * TIGHTENED, (k + 1) * TIGHTENED)
+                    tried[rows, word.at] = self.z[word.at] + shares[:, None] * (Z - self.z)[word.at]
+                self.judge(tried)
 
 
 class _Line:

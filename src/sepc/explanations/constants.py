@@ -27,7 +27,9 @@ SETS_COMPARED, SETS_TRIED, SETS_REFINED = 30, 20, 6
 TIMES_BEST = (1.0, 1.5, 2.2, 3.2)
 # Changes of columns are taken back while the change gets shorter by this share.
 WORTHWHILE = 0.01
+# Parts of the change of one column that are kept, where odds go in steps.
+TIGHTENED = 8
 
-# Where there are no slopes: lines to training records on which the search goes, and how many points it tries about the
-# best way, how far from it as shares of its length.
-MOST_LINES, POINTS_ABOUT, SPREADS = 256, 256, (0.5, 0.3, 0.2, 0.1, 0.05)
+# Where there are no slopes: lines to training records on which the search goes, fewer where another model is asked, and
+# how many points it tries about the best way, how far from it as shares of its length.
+MOST_LINES, LINES_ASKED, POINTS_ABOUT, SPREADS = 256, 32, 256, (0.5, 0.3, 0.2, 0.1, 0.05)

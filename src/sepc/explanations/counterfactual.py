@@ -12,16 +12,17 @@ from sepc.common.typing import FloatArray
 from sepc.explanations.change_columns import few_columns
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
 from sepc.explanations.change_search import ChangeSearch, Found
-from sepc.explanations.constants import LOOKED_AT, MOST_LINES, REFINED, STARTS
+from sepc.explanations.constants import LINES_ASKED, LOOKED_AT, MOST_LINES, REFINED, STARTS
 from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import DensityModel, PartitionModel
 
 # Why there is no change: nothing may change; no record with another label was found; none of those is ordinary; it was
-# not looked for.
+# not looked for. Around another model also: from features there is no way back to what it takes; it is not there; its
+# answers are columns of the table.
 NOTHING_MAY_CHANGE, NO_OTHER_LABEL, NONE_ORDINARY = "nothing-may-change", "no-other-label", "none-ordinary"
-NOT_ASKED = "not-asked"
+NOT_ASKED, NO_WAY_BACK, NO_ESTIMATOR, GIVEN_SCORES = "not-asked", "no-way-back", "no-estimator", "given-scores"
 
 
 class Change(NamedTuple):
@@ -132,15 +133,20 @@ def _search(search: ChangeSearch, others: FloatArray) -> None:
         places = search.z + np.array([[0.0], [0.5], [1.0]]) * (judged.Z[:1] - search.z)
         few, free = few_columns(search, places, starts)
         search.refine(judged.and_(few), np.concatenate([np.ones(judged.Z.shape, dtype=bool), free]))
-    elif len(others):
+    if len(others) and not (search.has_slopes and search.is_smooth):
         # Counts make small islands of other labels: any line may meet one.
-        points = others if search.model.records is None else search.model.records.points
-        lines = points[np.linspace(0, len(points) - 1, min(len(points), MOST_LINES)).astype(int)]
+        most, points = (MOST_LINES if search.is_smooth else LINES_ASKED), others
+        if search.is_smooth and search.model.records is not None:
+            points = search.model.records.points
+        lines = points[np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)]
         search.shrink(lines)
         search.shrink(search.largest_moves(lines))
-        search.wander()
+        if search.is_smooth:
+            search.wander()
     if any(word.is_level for word in search.reachable.words):
         search.take_back()
+    if not search.is_smooth:
+        search.tighten()
 
 
 def _others(search: ChangeSearch) -> FloatArray:
@@ -207,6 +213,12 @@ _NONE = {
     NO_OTHER_LABEL: "No change to another label was found",
     NONE_ORDINARY: "No change to an ordinary record of another label was found",
 }
+_NOT_LOOKED_FOR = {
+    NOT_ASKED: "",
+    NO_WAY_BACK: "No change was looked for, since nothing leads from the encoder's features back to a record.",
+    NO_ESTIMATOR: "No change was looked for, since the model itself is not there to be asked.",
+    GIVEN_SCORES: "No change was looked for, since the model's answers are columns of the table: it cannot be asked.",
+}
 
 
 def change_in_words(
@@ -216,13 +228,15 @@ def change_in_words(
     unit: str,
     limits: str = "",
     has_trust: bool = True,
+    makes: str = "that would make it",
 ) -> str:
     """Return one or two sentences on the smallest changes to another label; the arguments are those of `Changes`.
 
-    `unit` is that of lengths, `limits` are those in words; without `has_trust` trust is not mentioned.
+    `unit` is that of lengths, `limits` are those in words; without `has_trust` trust is not mentioned. `makes` stands
+    before the other label.
     """
-    if none_because == NOT_ASKED:
-        return ""
+    if none_because in _NOT_LOOKED_FOR:
+        return _NOT_LOOKED_FOR[none_because]
     if smallest is None:
         return f"{_NONE[none_because or NO_OTHER_LABEL]}{limits}."
     most = [
@@ -234,7 +248,7 @@ def change_in_words(
     rest = "" if len(most) == len(smallest.changes) else ", and smaller changes elsewhere"
     trust = f" (trust {percent(smallest.trust)})" if has_trust else ""
     said = (
-        f"The smallest change found{limits} that would make it {smallest.label}{trust} is "
+        f"The smallest change found{limits} {makes} {smallest.label}{trust} is "
         f"{length_in_words(smallest.distance, unit)} long: {_parts(most)}{rest}."
     )
     if actionable is None or actionable == smallest:

@@ -94,12 +94,12 @@ class TextExplanation(ABC):
     @property
     def text(self) -> str:
         """At most four sentences: label and trust, the evidence for it, the strongest doubt, and what to do."""
-        return _joined(self.told.sentences())
+        return joined(self.told.sentences())
 
     @property
     def details(self) -> str:
         """The rest: regions and their shares, log odds, the paper's rule, neighbours, changes."""
-        return _joined(self.sentences())
+        return joined(self.sentences())
 
     @property
     def doubt(self) -> str:
@@ -156,7 +156,8 @@ class TextExplanation(ABC):
         return f"<p>{escape(self.text)}</p>{details}"
 
 
-def _joined(sentences: Iterable[str]) -> str:
+def joined(sentences: Iterable[str]) -> str:
+    """Return sentences as one text; empty ones are dropped."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -346,10 +347,11 @@ class Explanation(TextExplanation):
             yield from self.missing.sentences()
         if self.beyond is not None:
             yield self.beyond.in_words()
-        yield self._strange()
-        yield from (self._stability_in_words(), self._by_the_paper(), self._place(), self._caution_of_place())
+        yield self.strange_in_words()
+        yield from (self._stability_in_words(), self.by_the_paper(), self._place(), self._caution_of_place())
 
-    def _strange(self) -> str:
+    def strange_in_words(self) -> str:
+        """Return a sentence on how strange the record is, and by what; empty if it is not."""
         if self.typicality is None or self.typicality >= STRANGE:
             return ""
         how_many = f"{percent(self.typicality)} of" if self.typicality > 0.0 else "none of"
@@ -375,7 +377,8 @@ class Explanation(TextExplanation):
         own, others = self.counts.values()
         return others > own
 
-    def _by_the_paper(self) -> str:
+    def by_the_paper(self) -> str:
+        """Return a sentence on the result of the paper's rule."""
         own, others = self.counts.values()
         if self.missing is not None:
             if self.rule != Rule.R3.name:

@@ -344,14 +344,19 @@ def _largest(
 
 
 def shares_in_words(
-    shares: Sequence[RegionShare], trust: float, is_stated: bool, descriptions: dict[str, str]
+    shares: Sequence[RegionShare],
+    trust: float,
+    is_stated: bool,
+    descriptions: dict[str, str],
+    subject: str = "The trust",
 ) -> Iterator[str]:
     """Yield sentences on the regions behind a label's probability, and on those of its strongest rival.
 
-    `shares` has those of the label first, then those of its rival; `is_stated`: class priors were stated.
+    `shares` has those of the label first, then those of its rival; `is_stated`: class priors were stated. The first
+    sentence is on the `subject`.
     """
     own, others = ([s for s in shares if (s.label == shares[0].label) is wanted] for wanted in (True, False))
-    yield f"The trust is {percent(trust)}{_parts(own, 3, is_stated, descriptions)}."
+    yield f"{subject} is {percent(trust)}{_parts(own, 3, is_stated, descriptions)}."
     rival = f"The strongest rival is {others[0].label} with {percent(probability(others))}"
     yield f"{rival}{_parts(others, 2, is_stated, descriptions)}."
 

@@ -16,7 +16,7 @@ from sepc.common.text import in_words, listed, many, percent, percents_apart, sh
 from sepc.explanations.evidence import COUNTS, ColumnEvidence, Evidence
 from sepc.explanations.notes import BeyondNote, MissingNote, PolicyNote
 from sepc.explanations.usual_values import rounded
-from sepc.model.acceptance import Promise
+from sepc.model.acceptance import DISAGREEMENT, Promise
 from sepc.model.assessment import Assessment
 
 # From this multiple of the middle value on, a text tells the multiple.
@@ -29,6 +29,7 @@ class Doubt(StrEnum):
     no_values = "no values"
     beyond = "beyond"
     strange = "strange"
+    disagreement = "disagreement"
     contested = "contested"
     missing = "missing"
     unconfirmed = "unconfirmed"
@@ -110,6 +111,8 @@ class Told(NamedTuple):
             return Doubt.beyond
         if self.reason == "strange":
             return Doubt.strange
+        if self.reason == DISAGREEMENT:
+            return Doubt.disagreement
         if self.acceptance.refusal == "contested" or self.reason == "contested":
             return Doubt.contested
         if self.missing is not None:
@@ -132,13 +135,14 @@ class Told(NamedTuple):
 
     def sentences(self) -> Iterator[str]:
         """Yield up to four sentences; empty ones are dropped."""
-        yield self._verdict()
+        yield self.verdict()
         if self.doubt not in _OF_VALUES:
             yield self._evidence()
-        yield self._doubt()
-        yield self._advice()
+        yield self.doubt_in_words()
+        yield self.advice_in_words()
 
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
+        """Return the sentence on the label and its trust."""
         if not self.has_trust:
             return f"Predicted {self.label}."
         raw = "" if self.is_calibrated else " (not calibrated)"
@@ -149,17 +153,19 @@ class Told(NamedTuple):
     def _evidence(self) -> str:
         named = self.evidence.named(1.0)
         if named:
-            return f"Main evidence for {self.label}: {self._values(named)}."
+            return f"Main evidence for {self.label}: {self.values(named)}."
         return self.otherwise or (
             f"No single value decides: only together they are more usual for {self.label} than for "
             f"{self.evidence.rival}."
         )
 
-    def _values(self, columns: Sequence[ColumnEvidence]) -> str:
+    def values(self, columns: Sequence[ColumnEvidence]) -> str:
+        """Return values of columns beside what is usual for the two labels, as a part of a sentence."""
         return listed([c.in_words(self.label, self.evidence.rival, k == 0) for k, c in enumerate(columns)])
 
-    def _doubt(self) -> str:
-        against = self.evidence.named(-1.0)
+    def doubt_in_words(self) -> str:
+        """Return the sentence on the strongest doubt; empty without any."""
+        against, share = self.evidence.named(-1.0), percent(self.evidence.rival_probability)
         match self.doubt:
             case Doubt.no_values:
                 which = "is most frequent" if self.policy is None or self.policy.costs is None else "costs least"
@@ -168,11 +174,13 @@ class Told(NamedTuple):
                 return "" if self.beyond is None else self.beyond.in_words()
             case Doubt.strange:
                 return self._strange()
+            case Doubt.disagreement:
+                why = f": {self.values(against[:2])}" if against else ""
+                return f"With the regions {self.evidence.rival} is more likely ({share}){why}."
             case Doubt.contested:
                 if COUNTS in self.evidence.others:
                     return "It is a close call: the records that decide are of several labels."
-                why = f", and {self._values(against[:1])}" if against else ""
-                share = percent(self.evidence.rival_probability)
+                why = f", and {self.values(against[:1])}" if against else ""
                 return f"It is a close call: {self.evidence.rival} has a probability of {share}{why}."
             case Doubt.missing:
                 return self._missing()
@@ -187,7 +195,7 @@ class Told(NamedTuple):
                 models = f"{self.n_partitions} models, each made without a part of the training records"
                 return f"Of {models}, {others} {'give' if others > 1 else 'gives'} another label."
             case Doubt.against:
-                return f"Main evidence for {self.evidence.rival}: {self._values(against[:2])}."
+                return f"Main evidence for {self.evidence.rival}: {self.values(against[:2])}."
         return ""
 
     def _missing(self) -> str:
@@ -203,7 +211,8 @@ class Told(NamedTuple):
         by = f", above all in {listed(self.unusual[:2])}" if self.unusual else ""
         return f"The record is strange, unlike nearly all training records{by}."
 
-    def _advice(self) -> str:
+    def advice_in_words(self) -> str:
+        """Return the sentence on what to do."""
         match self.advice:
             case Advice.accept:
                 return self._accept()
@@ -270,7 +279,7 @@ class Told(NamedTuple):
                 return "Ask a person: nothing is promised of such records."
             case "no region":
                 return "Ask a person: with so few records the model has no region to stand on."
-            case "contested" | None:
+            case "contested" | "disagreement" | None:
                 return f"Ask a person{check}."
         trust, limit = percents_apart(self.trust, least)
         return f"Ask a person{check}: {trust} is below the limit of {limit}."

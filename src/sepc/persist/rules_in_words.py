@@ -12,7 +12,7 @@ import sepc
 from sepc.around.trusted_classifier import TrustedClassifier
 from sepc.common.errors import InputError
 from sepc.common.frames import plain, records
-from sepc.common.text import ENSEMBLE, TRUST_TEXTS
+from sepc.common.text import AROUND, ENSEMBLE, TRUST_TEXTS
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
@@ -52,9 +52,12 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         with their features, weights and regions. The reach of a region is in the original units, whatever the member
         looks at; None where it goes beyond all training records, and for isolated records.
 
-        Of a `TrustedClassifier` those of its regions, and `estimator`, its class, and `weights` of both.
-
         Of a `TablePipeline` also `columns`: the encoding of the raw columns, in sentences.
+
+        Of a `TrustedClassifier` those of its regions, with `columns` if it takes raw tables; `model`, the class of the
+        model that it is around; `weights` of this model's log odds and of those of the regions; the `leaning` to each
+        label; and `held_out`: for each region and label that the model gave, numbers of held-out records, `n`, and of
+        those where it was right.
 
     Examples
     --------
@@ -68,11 +71,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         encoder, last = (step for _, step in clf.steps)
         return rules_dict(last) | {"kind": type(clf).__name__, "columns": encoder.notes}
     if isinstance(clf, TrustedClassifier):
-        check_is_fitted(clf)
-        columns = {} if clf.table_encoder is None else {"columns": clf.table_encoder.notes}
-        model, regions = clf.weights_.tolist()
-        weights = {"estimator": clf.estimator_name, "weights": {"estimator": model, "regions": regions}}
-        return rules_dict(clf.regions_) | _common(clf) | columns | weights
+        return _of_trusted(clf)
     if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
         raise InputError("clf-no-model", clf=clf)
     check_is_fitted(clf)
@@ -131,9 +130,31 @@ def _region(clf: SEPClassifier, problem: int, k: int, block: Any, components: di
     return {name: _for_json(value) for name, value in row.items()} | {"reach": reach}
 
 
+def _of_trusted(clf: TrustedClassifier) -> dict[str, Any]:
+    check_is_fitted(clf)
+    stack, record = clf.model_.stack, clf.model_.track_record
+    labels = [plain(label) for label in clf.classes_]
+    held_out = [
+        {"region": name, "given": label, "right": int(record.right[c, k]), "n": int(record.n[c, k])}
+        for c, name in enumerate(clf.model_.regions.region_names())
+        for k, label in enumerate(labels)
+        if record.n[c, k]
+    ]
+    columns = {} if clf.table_encoder is None else {"columns": clf.table_encoder.notes}
+    return {
+        **_of_single(clf.regions_),
+        **_common(clf),
+        **columns,
+        "trust": TRUST_TEXTS[AROUND].meaning,
+        "model": clf.model_name,
+        "weights": dict(zip(("model", "regions"), stack.weights.tolist(), strict=True)),
+        "leaning": _leaning(clf),
+        "held_out": held_out,
+    }
+
+
 def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
     ensemble: EnsembleModel = clf.model_
-    leaning = zip(clf.classes_, ensemble.stack.leaning.tolist(), strict=True)
     members = [
         {
             "member": m + 1,
@@ -146,9 +167,14 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
     ]
     return {
         "trust": TRUST_TEXTS[ENSEMBLE].meaning,
-        "leaning": [{"label": plain(label), "leaning": value} for label, value in leaning],
+        "leaning": _leaning(clf),
         "members": members,
     }
+
+
+def _leaning(clf: Any) -> list[dict[str, Any]]:
+    pairs = zip(clf.classes_, clf.model_.stack.leaning.tolist(), strict=True)
+    return [{"label": plain(label), "leaning": value} for label, value in pairs]
 
 
 def _regions_of_member(clf: SEPEnsembleClassifier, m: int) -> list[dict[str, Any]]:

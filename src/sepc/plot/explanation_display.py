@@ -13,7 +13,7 @@ from sepc.common.typing import FloatArray
 from sepc.explanations.usual_values import UsualValues
 from sepc.explanations.vocabulary import Vocabulary, Word
 from sepc.plot.base import Display
-from sepc.plot.scores import last_step, prepared, require_positive
+from sepc.plot.scores import features_of, last_step, prepared, require_positive
 from sepc.plot.style import GREY, SMALL, TINY, class_styles, label_axes, legend_entry, literal, short
 
 # Training records of each label in a strip, and the length of a bar for all records of a label.
@@ -93,11 +93,11 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
-        clf : SEPClassifier or SEPEnsembleClassifier
+        clf : SEPClassifier, SEPEnsembleClassifier or TrustedClassifier
             Fitted; or a pipeline that ends in one.
         x : array-like of shape (n_features,) or (1, n_features)
             One record, as `explain` takes it.
-        explanation : Explanation or EnsembleExplanation, optional
+        explanation : Explanation, EnsembleExplanation or TrustedExplanation, optional
             The explanation of this record, if it was made before.
         max_columns : int, default=10
             Number of columns to draw, those with the largest contributions; the others are one row together.
@@ -121,10 +121,9 @@ class ExplanationDisplay(Display):
         why = explanation
         if why is None:
             why = clf.explain(one) if hasattr(clf, "explain") else classifier.explain(prepared(clf, one))
-        features = np.asarray(prepared(clf, one), dtype=np.float64).reshape(-1)
-        encoder = getattr(clf, "steps", [("", None)])[0][1]
-        model = classifier.model_
-        vocabulary = encoder.vocabulary(one) if hasattr(encoder, "vocabulary") else Vocabulary(model.features)
+        features, model = features_of(clf, one).reshape(-1), classifier.by_regions.model_
+        encoder = getattr(clf, "table_encoder", None)
+        vocabulary = Vocabulary(model.features) if encoder is None else encoder.vocabulary(one)
         return cls(*_shown(model, vocabulary, features, why, max_columns)).plot(ax)
 
     def frame(self) -> Any:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
-from sepc.common.validation import has_gaps, new_points
+from sepc.common.validation import has_gaps
 from sepc.estimators.classifier import SEPClassifier
 from sepc.plot.base import Display
 from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, plane_of
-from sepc.plot.scores import labels_of, partitioned, prepared
+from sepc.plot.scores import features_of, labels_of, partitioned
 from sepc.plot.style import (
     GREY,
     TINY,
@@ -352,7 +352,7 @@ def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray,
         if records is None:
             return np.empty((0, fitted.n_features_in_)), np.empty(0, int)
         return _with_a_place(records.as_they_came, records.codes)
-    points = fitted.model_.units(new_points(fitted, prepared(clf, X)))
+    points = fitted.model_.units(features_of(clf, X))
     return _with_a_place(points, None if y is None else labels_of(y, len(points), fitted.classes_))
 
 

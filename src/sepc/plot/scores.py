@@ -8,7 +8,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
-from sepc.common.validation import require_labels
+from sepc.common.typing import FloatArray
+from sepc.common.validation import new_points, require_labels
 from sepc.estimators.classifier import SEPClassifier
 
 
@@ -27,8 +28,8 @@ def last_step(clf: Any) -> Any:
 
 
 def partitioned(clf: Any, display: str) -> SEPClassifier:
-    """Return the SEPClassifier: `clf` itself, or the last step of a pipeline."""
-    last = last_step(clf)
+    """Return the SEPClassifier: `clf` itself, the last step of a pipeline, or that of the regions around a model."""
+    last = getattr(last_step(clf), "by_regions", last_step(clf))
     if not isinstance(last, SEPClassifier):
         raise InputError("display-needs-partition", type=type(last).__name__, display=display)
     check_is_fitted(last)
@@ -41,6 +42,12 @@ def prepared(clf: Any, X: Any) -> Any:
     for _, step in clf.steps[:-1] if isinstance(clf, Pipeline) else ():
         X = X if step in (None, "passthrough") else step.transform(X)
     return X
+
+
+def features_of(clf: Any, X: Any) -> FloatArray:
+    """Return the points as features of the regions: without the last step of a pipeline, or as encoded for them."""
+    X, last = prepared(clf, X), last_step(clf)
+    return last.features(X) if hasattr(last, "features") else new_points(last, X)
 
 
 def assessed(clf: Any, X: Any, display: str) -> Any:

@@ -28,6 +28,12 @@ _OF_MEMBERS = (
     "their weights. A column matters as much as these sums are large, for or against the label, on average over the "
     "test records."
 )
+_AROUND = (
+    "What a column means to the model itself is not known. In the regions around it each column adds a term to the log "
+    "odds of a label against its strongest rival; with the weight of the regions these are parts of the trust. A "
+    "column matters to the regions as much as its terms are large, for or against the label, on average over the test "
+    "records."
+)
 _CAUTION = (
     "It says what this model goes by, not what causes a label: columns that tell nearly the same share their weight, "
     "or have large terms that cancel out."
@@ -47,10 +53,12 @@ def column_importance(subject: Subject) -> dict[str, Any]:
         return {"note": _ONLY_COUNTS, "columns": None, "groups": None}
     names = [word.name for word in subject.words]
     about = _OF_ONE if isinstance(subject.model, PartitionModel) else _OF_MEMBERS
+    if subject.is_around:
+        about = _AROUND
     return {
         "note": f"{about} {_CAUTION}",
         "columns": _by_size(names, found.values),
-        "groups": _groups(names, found, by_region=isinstance(subject.model, PartitionModel)),
+        "groups": _groups(names, found, _decider(subject)),
     }
 
 
@@ -106,7 +114,15 @@ def _by_size(names: Sequence[str], terms: FloatArray) -> dict[str, Any]:
     return table(columns, [[names[j], short(shares[j]), short(sizes[j]), short(in_favour[j])] for j in order])
 
 
-def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[str, Any]:
+def _decider(subject: Subject) -> tuple[str, str, str]:
+    """Return the first column of the table of groups."""
+    if subject.is_around:
+        return "decider", "region of the label", "text"
+    is_region = isinstance(subject.model, PartitionModel)
+    return ("decider", "deciding region", "text") if is_region else ("decider", "predicted label", "label")
+
+
+def _groups(names: Sequence[str], found: ColumnTerms, decider_column: tuple[str, str, str]) -> dict[str, Any]:
     rows = []
     for decider, n in Counter(found.deciders.tolist()).most_common():
         sizes = np.abs(found.values[found.deciders == decider]).mean(axis=0)
@@ -114,7 +130,7 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
         named = [f"{names[j]} ({percent(sizes[j] / sizes.sum())})" for j in most if sizes[j] > 0.0]
         rows.append([decider, n, listed(named)])
     columns = [
-        ("decider", "deciding region", "text") if by_region else ("decider", "predicted label", "label"),
+        decider_column,
         ("n_records", "test records", "count"),
         ("telling", "columns that matter most there", "text"),
     ]

@@ -140,7 +140,7 @@ def report(
 
     Parameters
     ----------
-    clf : SEPClassifier, SEPEnsembleClassifier or table pipeline
+    clf : SEPClassifier, SEPEnsembleClassifier, TrustedClassifier or table pipeline
         Fitted.
     X_test : array-like of shape (n, n_features)
         Records that were not trained on.

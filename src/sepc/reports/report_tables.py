@@ -49,7 +49,7 @@ MEANINGS = {
     "typicality": "share of the training records, each judged unseen, that are at least as strange",
     "stability": "share of the partitions without a part of the training records that give the same label",
     "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; incomplete where that depends "
-    "on missing values; contested, strange or without any value whatever the place",
+    "on missing values; contested, strange, in disagreement or without any value whatever the place",
     "records in the ellipsoids of both": "training records of these two classes that lie in the smallest ellipsoids "
     "around both of them",
     "likeness (OVL)": "overlap coefficient: the area under both of two normal distributions fitted to the classes; 0 "
@@ -60,6 +60,7 @@ MEANINGS = {
     "or down; 0.7 doubles or halves the odds, 2.3 makes them ten times as large or as small",
     "speaks for the label": "share of the test records where the term is for the label that is given",
     "deciding region": "the region that gives the label most of its probability",
+    "region of the label": "the region that gives the label most of its probability, where the regions alone are asked",
     "values": "from the least to the largest one, or the most frequent ones",
     "by true label": "the median of each label's records, or how many of them have the most frequent value",
     "beyond training": "test records with a value outside of the range of all training records",

@@ -26,7 +26,7 @@ from sepc.promises.parts import GROUP, GROUPS
 class Subject:
     """A classifier and its verdicts on test records.
 
-    `clf` is as it was passed, `classifier` its last step if it is a pipeline. `X` are the n test records as they were
+    `clf` is as it was passed, `classifier` the one that has the model. `X` are the n test records as they were
     passed, with the names `columns` and `ids` of columns and rows; `points` are the same in the units of `model`.
     `labels` are the classes, and after them true labels that training never had; `truth` and `predicted` are their
     numbers, shape (n,). `promised` are refusals by the promise that `clf` has signed, shape (n,), None where it does
@@ -65,7 +65,7 @@ class Subject:
             X=X if names is None or not hasattr(X, "columns") else _safe_indexing(X, names.tolist(), axis=1),
             columns=[f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names],
             ids=_ids(X),
-            points=classifier.model_.units(_numbers(clf, X)),
+            points=classifier.by_regions.model_.units(_numbers(clf, X)),
             labels=[str(label) for label in codes],
             truth=np.array([codes[label] for label in true_labels]),
             predicted=np.array([known[label] for label in verdicts.label.tolist()]),
@@ -75,8 +75,22 @@ class Subject:
 
     @property
     def model(self) -> FittedModel:
-        """The fitted model."""
-        return self.classifier.model_
+        """The fitted model; around another one that of the regions, with the same class priors and costs."""
+        model, whole = self.classifier.by_regions.model_, self.classifier.model_
+        return model if model is whole else model.under(whole.policy)
+
+    @property
+    def is_around(self) -> bool:
+        """Whether the classifier is one around another model."""
+        return self.classifier.by_regions is not self.classifier
+
+    @property
+    def name(self) -> str:
+        """Class of the classifier, and of the model that it is around."""
+        name = type(self.classifier).__name__
+        if not self.is_around:
+            return name
+        return f"{name} around {self.clf.model_name}".replace("the model", "a given model")
 
     @property
     def training(self) -> tuple[FloatArray, IntArray]:
@@ -111,11 +125,11 @@ class Subject:
     @property
     def vocabulary(self) -> Vocabulary:
         """Names and values of the columns that the model looks at."""
-        for _, step in getattr(self.clf, "steps", ())[:-1]:
-            from sepc.tables.table_vocabulary import TableVocabulary  # needs pandas, as the encoder does
+        if self.clf.table_encoder is None:
+            return Vocabulary(self.model.features)
+        from sepc.tables.table_vocabulary import TableVocabulary  # needs pandas, as the encoder does
 
-            return TableVocabulary.of_no_record(step.columns_)
-        return Vocabulary(self.model.features)
+        return TableVocabulary.of_no_record(self.clf.table_encoder.columns_)
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -125,18 +139,16 @@ class Subject:
     @property
     def dates(self) -> list[str]:
         """Columns of dates."""
-        for _, step in getattr(self.clf, "steps", ())[:-1]:
-            from sepc.tables.columns import date_columns  # needs pandas, as the encoder does
+        if self.clf.table_encoder is None:
+            return []
+        from sepc.tables.columns import date_columns  # needs pandas, as the encoder does
 
-            return date_columns(step.columns_)
-        return []
+        return date_columns(self.clf.table_encoder.columns_)
 
     @property
     def findings_on_texts(self) -> tuple[Finding, ...]:
         """Findings on the texts of the training table."""
-        for _, step in getattr(self.clf, "steps", ())[:-1]:
-            return tuple(step.findings_)
-        return ()
+        return () if self.clf.table_encoder is None else tuple(self.clf.table_encoder.findings_)
 
     def named(self, features: IntArray) -> list[str]:
         """Return the columns that some features, given by number, belong to."""
@@ -182,7 +194,8 @@ class Subject:
     def units(self, record: dict[str, Any]) -> FloatArray:
         """Return a record, given by its columns, in the units of the model, shape (d,)."""
         one = FrameMaker().frame({name: [record.get(name)] for name in self.columns})
-        return np.asarray(self.model.units(_numbers(self.clf, one))[0])
+        named = one if hasattr(self.clf, "feature_names_in_") else np.asarray(one, dtype=np.float64)
+        return np.asarray(self.model.units(_numbers(self.clf, named))[0])
 
     @cached_property
     def cells(self) -> list[list[Any]]:
@@ -217,8 +230,7 @@ def short(value: Any) -> Any:
 
 
 def _classifier_of(clf: Any) -> TrustClassifier:
-    steps = getattr(clf, "steps", None)
-    classifier = steps[-1][1] if steps else clf
+    classifier = getattr(clf, "core", clf)
     able = all(hasattr(clf, name) for name in ("assess", "explain", "regions"))
     if not isinstance(classifier, TrustClassifier) or not able:
         raise InputError("report-clf", type=type(clf).__name__)
@@ -226,10 +238,10 @@ def _classifier_of(clf: Any) -> TrustClassifier:
 
 
 def _numbers(clf: Any, X: Any) -> FloatArray:
-    """Return the test records as input of the classifier itself, transformed by the steps before it."""
-    for _, step in getattr(clf, "steps", ())[:-1]:
-        X = step.transform(X)
-    return np.asarray(X, dtype=np.float64)
+    """Return records as features: encoded if they are of a raw table, or as the regions around a model take them."""
+    if hasattr(clf, "features"):
+        return np.asarray(clf.features(X))
+    return np.asarray(X if clf.table_encoder is None else clf.table_encoder.transform(X), dtype=np.float64)
 
 
 def _with_a_shape(X: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import sepc
 from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
 from sepc.common.typing import RowNumbers
+from sepc.reports.around_model import around
 from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.expected_results import expected_results
 from sepc.reports.failing import failing_regions
@@ -25,6 +26,12 @@ from sepc.reports.training_data import findings
 _GUARANTEED = (
     "The same classifier, test records and versions give the same report.",
     "A verdict depends neither on the other records of its batch nor on the order of the training records.",
+    "The counts of a region are counts: every one can be checked against the training records.",
+)
+_GUARANTEED_AROUND = (
+    "The same classifier, test records and versions give the same report.",
+    "What the regions say of a record depends neither on the other records of its batch nor on the order of the "
+    "training records. Of the model that they are around nothing is known but its answers.",
     "The counts of a region are counts: every one can be checked against the training records.",
 )
 _NOT_GUARANTEED = (
@@ -74,6 +81,7 @@ def summary(
         "regions": regions_table(subject),
         "results": result,
         "expected": expected_results(subject, dates),
+        "around": around(subject),
         "subgroups": subgroup_results(subject, min_trust),
         "failing": failing_regions(subject),
         "promise": promise_results(subject, groups),
@@ -165,21 +173,21 @@ def model_card(subject: Subject, date: str | None) -> dict[str, Any]:
     """Return the model card, ready for JSON."""
     model, params = subject.model, subject.classifier.get_params(deep=False)
     return {
-        "model": type(subject.classifier).__name__,
+        "model": subject.name,
         "date": date,
         "n_training": int(model.class_count.sum()),
         "n_features": len(model.features),
         "features": list(subject.columns),
-        "preparation": [note for _, step in getattr(subject.clf, "steps", ())[:-1] for note in step.notes],
+        "preparation": [] if subject.clf.table_encoder is None else subject.clf.table_encoder.notes,
         "classes": _class_sizes(subject),
-        "parameters": {name: repr(value) for name, value in sorted(params.items())},
+        "parameters": {name: " ".join(repr(value).split()) for name, value in sorted(params.items())},
         "versions": {
             "sepc": sepc.__version__,
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
         },
-        "meaning": " ".join(TRUST_TEXTS[model.trust]),
-        "guaranteed": list(_GUARANTEED),
+        "meaning": " ".join(TRUST_TEXTS[subject.classifier.model_.trust]),
+        "guaranteed": list(_GUARANTEED_AROUND if subject.is_around else _GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
     }
 

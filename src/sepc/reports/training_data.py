@@ -49,8 +49,8 @@ def findings(subject: Subject, training_rows: bool, rows_from: RowNumbers = 0) -
         *of_texts,
         *(_redacted(finding, training_rows) for finding in view.findings),
     ]
-    if isinstance(subject.classifier, SEPClassifier):
-        of_regions = list(of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from))
+    if isinstance(subject.classifier.by_regions, SEPClassifier):
+        of_regions = list(of_fitted_landscape(subject.classifier.by_regions.landscape_, training_rows, rows_from))
         # Findings on regions replace those with the same code on whole classes.
         codes = {finding.code for finding in of_regions}
         found = [finding for finding in found if finding.code not in codes] + of_regions
@@ -85,8 +85,8 @@ def _pairs(view: DataLandscape) -> dict[str, Any]:
 
 def of_new_values(subject: Subject) -> Iterator[Finding]:
     """Yield a finding on values of categories that only the test records have."""
-    for _, step in getattr(subject.clf, "steps", ())[:-1]:
-        for column, new in step.unseen(subject.X).items():
+    if subject.clf.table_encoder is not None:
+        for column, new in subject.clf.table_encoder.unseen(subject.X).items():
             named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "value")
             yield Finding(
                 "unseen-category",

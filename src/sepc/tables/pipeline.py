@@ -14,7 +14,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from sepc.common.errors import InputError
-from sepc.common.frames import FrameMaker
 from sepc.common.sample_weights import checked_weights, copies_by_weight
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
@@ -26,7 +25,6 @@ from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.constants import MIN_TYPICALITY
 from sepc.explanations.counterfactual import NONE_ORDINARY, Counterfactual
 from sepc.explanations.explanation import Explanation
-from sepc.explanations.region_words import region_words
 from sepc.model.acceptance import MinTrust, Promise
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
@@ -34,7 +32,7 @@ from sepc.model.partition_model import PartitionModel
 from sepc.promises.trust_threshold import warn_if_nothing_promised
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
-from sepc.tables.region_places import region_places
+from sepc.tables.region_places import regions_in_words
 from sepc.tables.table_vocabulary import TableVocabulary
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -427,10 +425,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         frame, model = self[-1].regions(), self[-1].model_
         if not isinstance(model, PartitionModel):
             return frame
-        columns = {name: frame[name].to_list() for name in frame.columns}
-        described = region_words(model, TableVocabulary.of_no_record(self._encoder.columns_))
-        columns["description"] = [described.get(name, "") for name in columns["region"]]
-        return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
+        return regions_in_words(frame, model, self._encoder.columns_)
 
     def explain(
         self, x: Any, *, fixed: Any = None, ranges: Any = None, min_typicality: float = 0.1, max_columns: int = 3

@@ -1,15 +1,18 @@
 """Places of regions in the columns of a raw table: ranges of numbers, and shares of values."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sepc.common.frames import FrameMaker
 from sepc.common.text import in_words
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.explanations.region_words import region_words
 from sepc.geometry.ellipsoid import Ellipsoid, is_held
 from sepc.model.partition_model import PartitionModel
 from sepc.tables.columns import Column, feature_slices
+from sepc.tables.table_vocabulary import TableVocabulary
 
 
 class _Place(NamedTuple):
@@ -17,6 +20,14 @@ class _Place(NamedTuple):
 
     text: str
     share_of_all: float
+
+
+def regions_in_words(frame: Any, model: PartitionModel, columns: tuple[Column, ...]) -> Any:
+    """Return a table of regions, one row each, with their `description` and their place, `where`, in raw columns."""
+    known = {name: frame[name].to_list() for name in frame.columns}
+    described = region_words(model, TableVocabulary.of_no_record(columns))
+    known["description"] = [described.get(name, "") for name in known["region"]]
+    return FrameMaker.like(frame).frame({**known, "where": region_places(model, columns)})
 
 
 def region_places(model: PartitionModel, columns: tuple[Column, ...]) -> list[str]:
