@@ -183,8 +183,8 @@ def _contributions(
         terms += np.column_stack([linear[:, own].sum(axis=1) for own in columns])
     log_share = log_share - np.logaddexp.reduce(log_share, axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        background = np.log(calibration.background(log_density(joint)))[:, None] + np.log(calibration.class_share)
-        whole = np.logaddexp(log_share + np.log1p(-np.exp(background).sum(axis=1, keepdims=True)), background)
+        share = calibration.background(log_density(joint))[:, None]
+        whole = np.logaddexp(log_share + np.log1p(-share), np.log(share) + np.log(calibration.class_share))
         final = np.logaddexp(whole + np.log1p(-weight), np.log(nearby))
     by_regions, without_nearby, by_all = (differences(one, codes) for one in (log_share, whole, final))
     shift = None if model.policy is None else model.policy.shift
