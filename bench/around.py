@@ -80,6 +80,10 @@ class KeptLabels(NeighbourRatio):
 def main() -> None:
     options = arguments()
     warnings.simplefilter("ignore")
+    if options.overhead:
+        print(versions("sepc", "scikit-learn", "numpy", "scipy"))
+        overheads(options.rows)
+        return
     shown = [name for name in chosen(names(), options.sets, "--sets") if name not in LEFT_OUT]
     if options.half:
         shown = of_half(shown, options.half)
@@ -88,28 +92,23 @@ def main() -> None:
     results = ResultsFile(options.out, KEY, VALUES)
     there = results.read(to_show=options.show)
     shared = options.folds, options.answers
-    jobs = there or {
-        (name, len(y), options.folds, seed, model): (model, name, X, y, seed, *shared)
-        for seed in range(options.seeds)
-        for model in models
-        for name, (X, y) in data.items()
-    }
-    if not options.show:
-        jobs = {
+    jobs = (
+        there
+        if options.show
+        else {
             (name, len(y), options.folds, seed, model): (model, name, X, y, seed, *shared)
             for seed in range(options.seeds)
             for model in models
             for name, (X, y) in data.items()
         }
-        make_answers([of for job, of in jobs.items() if job not in there], options)
+    )
+    make_answers([of for job, of in jobs.items() if job not in there], options)
     done = results.completed(jobs, judge, in_short, options)
     print(versions("sepc", "scikit-learn", "catboost", "lightgbm", "venn-abers", "numpy", "scipy"))
     means = seed_means(jobs, done)
     report(means, [name for name in shown if any(name == of for of, *_ in means)])
     if options.plot:
         plot(options.plot, means, shown)
-    if options.overhead:
-        overheads(options.rows)
 
 
 def arguments() -> argparse.Namespace:
@@ -120,7 +119,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--folds", type=int, default=5, help="number of folds (default 5)")
     parser.add_argument("--seeds", type=int, default=1, help="number of ways to fold (default 1)")
     parser.add_argument("--answers", type=Path, metavar="FOLDER", help="keep refits and their answers there")
-    parser.add_argument("--overhead", action="store_true", help="measure fit and predict beside their parts")
+    parser.add_argument("--overhead", action="store_true", help="measure only fit and predict beside their parts")
     add_options(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the mean AURC of each way")
     return parser.parse_args()
@@ -299,6 +298,7 @@ def report(means: dict, sets: list[str]) -> None:
             for model in MODELS:
                 of = (mean(means, members, (model, way), metric) for way in WAYS)
                 row(model, *("" if np.isnan(value) else f"{value:{form}}" for value in of))
+        figure(f"{half} sets", len(members))
         print(f"\n### Mean ranks in AURC, {half} sets\n")
         rank_table(half, means, members)
     costs(means, sets)
