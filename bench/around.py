@@ -338,7 +338,13 @@ def costs(means: dict, sets: list[str]) -> None:
 def overheads(rows: int) -> None:
     """Print fit without refits in times of a `SEPClassifier`'s, and predict in times of both models' together."""
     print("\n### What it costs beside its parts, CPU time, medians of calls that take turns\n")
-    table("overhead", "set", "model", "fit without refits / SEPClassifier's", "predict / the model's and ours")
+    table(
+        "overhead",
+        "set",
+        "model",
+        "fit without refits / SEPClassifier's",
+        "predict_proba / the model's and the regions'",
+    )
     for name in ("wdbc", "adult", "vehicle"):
         X, y = tuple_of(name, rows)
         for model in ("logistic regression", "random forest", "HistGradientBoosting"):
@@ -351,9 +357,7 @@ def overhead(model: str, X: np.ndarray, y: np.ndarray) -> tuple[str, str]:
         trusted = TrustedClassifier(Recorded(clf)).fit(X, y)  # the next fits find all refits made
         whole, ours = take_turns((trusted.fit, X, y), (SEPClassifier().fit, X, y))
     trusted = TrustedClassifier(clf).fit(X, y)
-    both, parts = take_turns(
-        (trusted.predict_proba, X), (lambda: (clf.predict_proba(X), clf.predict(X), regions.predict_proba(X)),)
-    )
+    both, parts = take_turns((trusted.predict_proba, X), (lambda: (clf.predict_proba(X), regions.predict_proba(X)),))
     return f"{whole / ours:.2f}", f"{both / parts:.2f}"
 
 
