@@ -290,7 +290,9 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         (1, 5)
         """
         check_is_fitted(self)
-        features = new_points(self.regions_, self._features(X))
+        features = self._features(X)
+        if self._encoding.encoder is not None or getattr(self.regions_, "columns_read_", None) is not None:
+            features = new_points(self.regions_, features)
         answers = self.answers(X) if scores is None else self._reader.given(scores, self.classes_, len(features))
         log_probabilities = self._reader.log_probabilities(answers)
         return with_answers(features, log_probabilities, answers.codes, self._reader.own_probability(answers))
@@ -317,7 +319,8 @@ class TrustedClassifier(MetaEstimatorMixin, TrustClassifier):  # type: ignore[mi
         return self._reader.ask(self._estimator(), as_it_can_be_split(X), self.classes_)
 
     def _estimator(self) -> Any:
-        check_is_fitted(self)
+        if not hasattr(self, "model_"):  # asked so, for `check_is_fitted` takes a while
+            check_is_fitted(self)
         if self.estimator_ is None:
             raise SepcError("estimator-missing", estimator=self.estimator_name)
         return self.estimator_
