@@ -62,9 +62,10 @@ OTHERS = tuple(name for name in MODELS if name not in OURS)
 CALIBRATIONS = ("sigmoid", "isotonic", "temperature", "Venn-ABERS")
 KEEP, JOINT = "sepc, labels kept", "sepc, joint labels"
 WAYS = ("alone", *CALIBRATIONS, "TrustScore", KEEP, JOINT)
-METRICS = ("AURC", "log loss", "calibration error", "accuracy", "seconds")
+METRICS = ("AURC", "log loss", "calibration error", "by chance", "accuracy", "seconds")
 KEY = {"set": str, "rows": int, "folds": int, "seed": int, "model": str}
 VALUES = tuple(f"{way}: {metric}" for way in WAYS for metric in METRICS)
+FORMS = {"AURC": ".1f", "log loss": ".3f", "calibration error": ".3f", "by chance": ".3f", "accuracy": ".4f"}
 # The model whose joint labels are to be first.
 FIRST = ("CatBoost", JOINT)
 
@@ -209,7 +210,10 @@ def metrics(y: np.ndarray, labels: np.ndarray, confidence: np.ndarray, proba: np
     if np.isnan(proba).any():
         return found
     error = expected_calibration_error(y, labels, confidence, n_bins=15)
-    return found | {"calibration error": error, "log loss": log_loss(y, proba)}
+    # What it would be if every confidence were the true probability: bins of few records are never exact.
+    drawn = np.random.default_rng(0).random((20, len(y))) >= confidence
+    chance = np.mean([expected_calibration_error(wrong, np.zeros(len(y)), confidence, n_bins=15) for wrong in drawn])
+    return found | {"calibration error": error, "by chance": chance, "log loss": log_loss(y, proba)}
 
 
 def ways_of(model: str) -> dict[str, Callable]:
@@ -292,7 +296,7 @@ def report(means: dict, sets: list[str]) -> None:
         members = of_half(sets, half)
         if not members:
             continue
-        for metric, form in {"AURC": ".1f", "log loss": ".3f", "calibration error": ".3f", "accuracy": ".4f"}.items():
+        for metric, form in FORMS.items():
             print(f"\n### {metric}{' x 1000' * (metric == 'AURC')}: mean over the {len(members)} {half} sets\n")
             table(f"{half}, {metric}", "model", *WAYS)
             for model in MODELS:
@@ -378,13 +382,14 @@ def plot(path: Path, means: dict, sets: list[str]) -> None:
             axes.scatter(found, range(len(OTHERS)), s=size, color=colour, marker=marker, label=label or None, zorder=3)
         ours = mean(means, members, ("sepc ensemble", "alone"), "AURC")
         axes.axvline(ours, color="0.6", linestyle=":", label="SEPEnsembleClassifier alone")
-        axes.set_xlabel(f"mean AURC x 1000, {len(members)} {half} sets (smaller is better)")
+        axes.set_title(f"{len(members)} {half} sets", fontsize=10)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(range(len(OTHERS)), OTHERS)
     panels[0].invert_yaxis()
+    drawn.supxlabel("mean AURC x 1000, smaller is better", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    drawn.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     drawn.savefig(path, dpi=150)
 
 
