@@ -118,6 +118,8 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/missing.py --sets wdbc vehicle iris --shares 0.2
 	$(RUN) bench/classes.py --quick
 	$(RUN) bench/trust.py --seeds 1
+	$(RUN) bench/around.py --sets wine,wdbc
+	$(RUN) bench/around_promises.py --sets spambase --repeats 2
 
 # Result files of docs/measured whose code has changed since, measured anew; ONLY names some of them.
 measure: $(VENV)/.sepc-bench

@@ -362,7 +362,10 @@ class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  
         [[0.5]]
         """
         check_is_fitted(self)
-        return new_points(self.regions_, self._features(X))
+        features = self._features(X)
+        if self._encoding.encoder is None and self.regions_.columns_read_ is None:
+            return np.asarray(features)  # checked already
+        return new_points(self.regions_, features)
 
     def answers(self, X: Any) -> Answers:
         """Return what the estimator says of records.
@@ -386,7 +389,8 @@ class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  
         return self._reader.ask(self._estimator(), as_it_can_be_split(X), self.classes_)
 
     def _estimator(self) -> Any:
-        check_is_fitted(self)
+        if not hasattr(self, "model_"):  # asked so, for `check_is_fitted` takes a while
+            check_is_fitted(self)
         if self.estimator_ is None:
             raise SepcError("estimator-missing", estimator=self.estimator_name)
         return self.estimator_
