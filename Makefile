@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 MEASURED := --cov --cov-report= --cov-fail-under=0
 KERNELS := tests/geometry/test_kernels.py tests/geometry/_mve tests/geometry/_hulls tests/estimators/test_calibrating.py
 
-.PHONY: demo quick test coverage docs dist package environment types release-files paper pictures bench measure measure-check clean
+.PHONY: demo quick test types-of-source compiled coverage docs dist package environment types release-files paper pictures bench measure measure-check clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -36,10 +36,16 @@ quick: $(VENV)/.sepc-test
 test: $(VENV)/.sepc-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
+	$(MAKE) -j2 types-of-source compiled
 	$(VENV)/bin/lint-imports
-	$(COMPILE)
 	$(RUN) -m pytest -n auto --durations=20
+
+# Each keeps one core busy.
+types-of-source: $(VENV)/.sepc-test
+	$(VENV)/bin/mypy
+
+compiled: $(VENV)/.sepc-test
+	$(COMPILE)
 
 # Lines and branches that the tests reach; fails below the floor in pyproject.toml. No tracer sees into compiled code, so
 # that the tests of kernels run once more without the compiler. Whether they pass is for the second run to say: Python
