@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from coded import raises
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, StratifiedKFold
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -260,3 +261,22 @@ def test_a_failed_fit_leaves_the_classifier_as_it_was(wdbc):
     with raises("one-class"):
         clf.fit(X, ["benign"] * len(X))
     assert np.array_equal(clf.predict_proba(X_new), before)
+
+
+def test_metadata_goes_to_the_estimator_and_to_the_splitter(wdbc):
+    X, y, X_new, _ = wdbc
+    weight, groups, seen = np.arange(len(X)) % 3 + 1.0, np.arange(len(X)) // 4, []
+
+    class Splitter(GroupKFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(groups)
+            return super().split(X, y, groups)
+
+    with config_context(enable_metadata_routing=True):
+        estimator = GaussianNB().set_fit_request(sample_weight=True)
+        cv = Splitter(3).set_split_request(groups=True)
+        clf = TrustedClassifier(estimator, cv=cv).fit(X, y, sample_weight=weight, groups=groups)
+    assert np.array_equal(seen[0], groups)
+    weighted = GaussianNB().fit(X, y, sample_weight=weight)
+    assert np.allclose(clf.estimator_.theta_, weighted.theta_)
+    assert clf.predict(X_new).tolist() == weighted.predict(X_new).tolist()
