@@ -33,12 +33,13 @@ quick: $(VENV)/.sepc-test
 	HYPOTHESIS_PROFILE=quick $(RUN) -m pytest -n auto -q -m \
 		"not (browser or conformance or first_use or pages or processes or real_data or slow or study)"
 
+# Studies, laws of chance by many fits and the paper's experiments, run every night.
 test: $(VENV)/.sepc-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(MAKE) -j2 types-of-source compiled
 	$(VENV)/bin/lint-imports
-	$(RUN) -m pytest -n auto --durations=20
+	$(RUN) -m pytest -n auto -m "not study" --durations=20
 
 # Each keeps one core busy.
 types-of-source: $(VENV)/.sepc-test
