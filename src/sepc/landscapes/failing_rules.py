@@ -28,7 +28,7 @@ MOST_RULES, _MOST_CONDITIONS, _MOST_STARTS, _LEAST_RECORDS = 5, 4, 4, 8
 _MOST_EVENTS, _MOST_OTHERS, _N_IMP, _LEAST_MEMBERS = 500, 2000, 0.1, 3
 # Columns of the partition: where there are more, those that say most of the event by themselves.
 _MOST_COLUMNS = 20
-# Ends of a range are first looked for on a grid of so many, then moved one by one.
+# Ends of a range are first looked for on a grid of this number of values, then moved one by one.
 _GRID = 33
 _MOST_LEVELS = 3
 _NONE = -np.inf

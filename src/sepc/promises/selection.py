@@ -54,8 +54,8 @@ def select_min_trust(
         at any trust; else ``trust >= min_trust`` accepts.
     X_cal : array-like of shape (n, n_features)
         Calibration records that were not used in training, drawn independently from the population in use. Training
-        records are refused, and copies of a record count once, where a column has so many values that equal records
-        are no coincidence; `note` says what was done.
+        records are refused, and copies of a record count once, where a column has enough different values that
+        equal records are no coincidence; `note` says what was done.
     y_cal : array-like of shape (n,)
         Their labels.
     max_error : float or dict, default=0.05
