@@ -20,6 +20,7 @@ COMMANDS = (
     "report",
     "compare",
     "feedback",
+    "desk",
     "inspect",
     "demo",
     "completion",

@@ -1,6 +1,7 @@
 from . import (
     around,
     datasets,
+    desk,
     estimators,
     explanations,
     feedback,
@@ -34,6 +35,7 @@ __all__ = [
     "TrustedClassifier",
     "around",
     "datasets",
+    "desk",
     "estimators",
     "explanations",
     "feedback",

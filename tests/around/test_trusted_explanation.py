@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
@@ -107,6 +108,19 @@ def test_the_record_of_the_model_is_that_of_the_region_where_there_is_enough_of_
             assert (held.right, held.n) in zip(kept.right[component], kept.n[component], strict=True)
             assert held.n >= 10
     assert {why.held_out.region is None for why in explained} == {True, False}
+
+
+def test_a_record_without_values_is_held_against_no_region():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) + 2.5 * y[:, None]
+    X[::9, 0] = np.nan
+    clf = TrustedClassifier(HistGradientBoostingClassifier(max_iter=5), cv=3).fit(X, y)
+    why = clf.explain_many(np.full((1, X.shape[1]), np.nan))[0]
+    assert why.acceptance.refusal == "no values"
+    assert why.held_out.region is None
+    assert why.held_out.n == why.held_out.all_n > 0
+    assert "all held-out records" in why.text
 
 
 def test_disagreement_is_a_doubt_and_sends_the_record_to_a_person(explained):

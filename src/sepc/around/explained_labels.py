@@ -168,10 +168,11 @@ def _held_out(model: TrustedModel, parts: Parts, given: IntArray, vocabulary: Vo
     regions, record = model.regions, model.track_record
     names, described = regions.region_names(), region_words(regions, vocabulary)
     components, found = regions.densities.claims_within(parts.Z, parts.regions.label), []
-    for component, label in zip(components.tolist(), given.tolist(), strict=True):
+    has_values = ~np.all(np.isnan(parts.Z), axis=1)  # a record without any lies in no region
+    for component, label, has_any in zip(components.tolist(), given.tolist(), has_values.tolist(), strict=True):
         everywhere = int(record.right[:, label].sum()), int(record.n[:, label].sum())
         there = int(record.right[component, label]), int(record.n[component, label])
-        is_enough = there[1] >= ENOUGH_HELD_OUT
+        is_enough = has_any and there[1] >= ENOUGH_HELD_OUT
         name = names[component] if is_enough else None
         right, n = there if is_enough else everywhere
         words = described.get(names[component], "") if is_enough else None

@@ -284,7 +284,7 @@ class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  
     def _features(self, X: Any) -> Any:
         """Return the features of new records, as the regions take them."""
         if self._encoding.encoder is None:
-            return new_points(self, self._beside(X))
+            return new_points(self, X)
         if self.table_encoder is None and not self.answer_columns:  # our encoder checks columns itself
             validate_data(self, X, reset=False, skip_check_array=True)
         return self._encoding.features(self._beside(X))
@@ -395,24 +395,26 @@ class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  
             raise SepcError("estimator-missing", estimator=self.estimator_name)
         return self.estimator_
 
-    @property
-    def estimator_name(self) -> str:
-        """Class of the estimator, as messages and reports name it."""
+    def _named(self) -> Any:
+        """Return the estimator, or from a file without it its name."""
         estimator = getattr(self, "estimator_", None)
         estimator = self.estimator if estimator is None else estimator
         while isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
-        return estimator if isinstance(estimator, str) else type(estimator).__name__
+        return estimator
+
+    @property
+    def estimator_name(self) -> str:
+        """Class of the estimator, as messages and reports name it."""
+        return _name_of(self._named())
 
     @property
     def model_name(self) -> str:
         """The same for texts: of a pipeline the class of its last step; "the model" where its answers are columns."""
-        estimator = getattr(self, "estimator_", None) or self.estimator
+        estimator = self._named()
         while isinstance(estimator, (FrozenEstimator, Pipeline)):
             estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator.estimator
-        if isinstance(estimator, str):
-            return estimator
-        return "the model" if isinstance(estimator, GivenScores) else type(estimator).__name__
+        return "the model" if isinstance(estimator, GivenScores) else _name_of(estimator)
 
     @property
     def table_encoder(self) -> Any:
@@ -556,6 +558,10 @@ class TrustedClassifier(ExplainingMixin, MetaEstimatorMixin, TrustClassifier):  
         tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
         tags.classifier_tags = of_estimator.classifier_tags
         return tags
+
+
+def _name_of(estimator: Any) -> str:
+    return str(estimator) if isinstance(estimator, str) else type(estimator).__name__
 
 
 def _read(

@@ -63,7 +63,7 @@ class HeldOutRecord(NamedTuple):
     ----------
     region, description : str or None
         The region of these records, and it in words; None where all with this label count, since too few of them are
-        in the region.
+        in the region, or since the explained record has no values.
     right, n : int
     low, high : float
         Ends of the 95 % interval by Clopper and Pearson.

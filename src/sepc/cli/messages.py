@@ -160,6 +160,14 @@ MESSAGES = {
     "batch-cut-off": "{path} ends in an incomplete batch; it goes on from the last complete one.",
     "nothing-to-learn": "no verdict was wrong: there is nothing to learn, and {path} is not written",
     "only-labels-new": "{path} already holds {n:many row} like these without labels; now only their labels count.",
+    # desk
+    "desk-added": "{name}: {n:many row}, of which {n_asked:,} go to people",
+    "desk-closed": "the desk is closed; everything decided is in {path}",
+    "desk-exported": "{n:many row} with decisions written to {path}",
+    "desk-known": "{name} is on the desk already",
+    "desk-open": "{person}: {url}",
+    "desk-progress": "{n:many record} {n:verb wait}, {n_decided:,} decided",
+    "desk-verified": "{path}: {n:many event}, each as it was written; the last has the digest {head}",
     "known-rows": "{path} holds the same {n:many row} since {day}; they are not counted again.",
 }
 

@@ -54,8 +54,9 @@ class _Command:
         """Return a group of options of which one can be given."""
         return self.parser.add_mutually_exclusive_group()
 
-    def model(self) -> None:
-        self.add("model", metavar="MODEL", help="a model that fit has written")
+    def model(self, required: bool = True) -> None:
+        number = {} if required else {"nargs": "?"}
+        self.add("model", metavar="MODEL", help="a model that fit has written", **number)
 
     def target(self, about: str = "column of the true labels", required: bool = True) -> None:
         self.add("--target", required=required, metavar="COL", help=about)
@@ -63,9 +64,10 @@ class _Command:
     def output(self, metavar: str, about: str, required: bool = False) -> None:
         self.add("-o", "--output", metavar=metavar, required=required, help=about)
 
-    def data(self) -> None:
+    def data(self, required: bool = True) -> None:
         """Add a table and its form; what is not given shows in the columns, or a model remembers it."""
-        self.add("data", metavar="DATA", help="a table; - is the standard input")
+        number = {} if required else {"nargs": "?"}
+        self.add("data", metavar="DATA", help="a table; - is the standard input", **number)
         formats = ("csv", "tsv", "jsonl", "parquet", "arrow", "xlsx")
         self.add("--format", choices=formats, help="format of the file (default: detected)")
         encoding = "encoding of a text file, such as latin-1 (default: utf-8)"
@@ -290,6 +292,11 @@ def _predict(commands: Any) -> None:
         "Fit the model with --holdout or --test for this",
     )
     command.flag("--per-class", help="make --coverage hold within each class")
+    command.add(
+        "--to",
+        metavar="DB",
+        help="send the rows to a desk, which judges them by its model, and where people decide the refused ones",
+    )
     command.output("FILE", "output file: CSV, TSV, Parquet, Arrow or Excel by its suffix (default: CSV to the output)")
 
 
@@ -392,6 +399,40 @@ def _feedback(commands: Any) -> None:
     half_life = "halve the weight of a labelled row after N more"
     forget.add_argument("--half-life", type=_row, metavar="N", help=half_life)
     command.output("MODEL", "the new model (default: only report)")
+
+
+def _desk(commands: Any) -> None:
+    about = "Open a page for people to decide what the model refuses; goes on where it stopped"
+    command = _Command(commands, "desk", about)
+    command.model(required=False)
+    command.data(required=False)
+    command.answers()
+    command.add("--db", metavar="FILE", help="file of the desk (default: MODEL.desk.db beside the model)")
+    command.add(
+        "--person", action="append", default=[], metavar="NAME", help="who decides; repeat it. Each gets an address"
+    )
+    audit = "share of all rows in a random sample, whose accepted ones are asked, too (default: 0.05)"
+    command.add("--audit", type=_share, metavar="SHARE", help=audit)
+    second = "share of the asked rows that two people decide (default: 0)"
+    command.add("--second-opinion", type=_share, metavar="SHARE", help=second)
+    command.flag("--not-blind", help="show verdicts of audited rows before the decision, too")
+    command.add(
+        "--min-trust", type=_share, help="trust from which a label is accepted (default: as promised, else 0.95)"
+    )
+    training = "training file, for a model that was saved without its rows; with --target"
+    command.add("--training", metavar="FILE", help=training)
+    command.target("column of the labels in --training", required=False)
+    command.add("--port", type=_count, default=8642, metavar="N", help="default: 8642; 0 for any that is free")
+    command.add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: this machine)")
+    command.add(
+        "--hostname", action="append", default=[], metavar="NAME", help="name that people reach the desk by; repeat it"
+    )
+    command.add("--tls", nargs=2, metavar=("CERT", "KEY"), help="files of a certificate and its key")
+    command.flag("--behind-proxy", help="a proxy in front has the certificate")
+    command.flag("--no-browser", help="print the address only")
+    command.add("--export", metavar="FILE", help="write what was decided to a .csv, .parquet or .jsonl file, and end")
+    command.flag("--verify", help="check that no event was altered or is missing, and end")
+    command.add("--head", metavar="DIGEST", help="with --verify: a digest that an earlier check has printed")
 
 
 def _inspect(commands: Any) -> None:
@@ -508,4 +549,17 @@ def _encoding(text: str) -> str:
     return text
 
 
-_COMMANDS = (_landscape, _fit, _promise, _predict, _explain, _report, _compare, _feedback, _inspect, _demo, _completion)
+_COMMANDS = (
+    _landscape,
+    _fit,
+    _promise,
+    _predict,
+    _explain,
+    _report,
+    _compare,
+    _feedback,
+    _desk,
+    _inspect,
+    _demo,
+    _completion,
+)

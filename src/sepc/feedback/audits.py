@@ -66,13 +66,18 @@ def audit_of(
     """
     probability = np.ones(len(rows))
     probability[accepted] = _chances(trust[accepted], share) if by_trust else share
+    chosen = ~accepted | (draws_of(rows, seed) < probability)
+    return Audit(accepted, np.flatnonzero(chosen & accepted), probability, chosen)
+
+
+def draws_of(rows: FloatArray, seed: int) -> FloatArray:
+    """Return a random number between 0 and 1 for each of n rows, shape (n, d), as `audit_of` draws them; shape (n,)."""
     drawn = np.empty(len(rows))
     comparable = np.where(np.isnan(rows), np.inf, rows + 0.0)  # missing values are equal, and so are both zeros
     order = canonical_order(comparable)
     digest = hashlib.sha256(np.ascontiguousarray(comparable[order], dtype="<f8").tobytes()).digest()
     drawn[order] = np.random.default_rng([int(seed), int.from_bytes(digest, "little")]).random(len(rows))
-    chosen = ~accepted | (drawn < probability)
-    return Audit(accepted, np.flatnonzero(chosen & accepted), probability, chosen)
+    return drawn
 
 
 def _chances(trust: FloatArray, share: float) -> FloatArray:

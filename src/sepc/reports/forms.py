@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -29,20 +29,24 @@ def as_html(content: dict[str, Any]) -> str:
     """Return a report's content (`Report.to_dict`) as one page."""
     environment, rightly = _environment("a report as HTML"), _rightly(content)
     safe = environment.filters["safe"]
-    # The colour and the marker that `sepc.plot.class_styles` has for each label.
-    looks = [f"c{k % len(COLOURS)} m{k % len(MARKERS)}" for k in range(len(content["labels"]))]
+    look_of = looks(content["labels"])
     return environment.get_template("report.html.j2").render(
         **content,
         icon=_text("icon.svg").strip(),
         style=safe(_text("style.css")),
         script=safe(_text("script.js")),
-        payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": looks})),
+        payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": [*look_of.values()]})),
         pictures={name: [safe(picture) for picture in made] for name, made in pictures(content, rightly).items()},
-        look_of=dict(zip(content["labels"], looks, strict=True)),
+        look_of=look_of,
         rightly=rightly,
         scores=scores(content["results"]),
         plain_methods=plain_methods(content),
     )
+
+
+def looks(labels: Iterable[str]) -> dict[str, str]:
+    """Return the classes in the style sheet of the colour and the marker that `class_styles` has for each label."""
+    return {label: f"c{k % len(COLOURS)} m{k % len(MARKERS)}" for k, label in enumerate(labels)}
 
 
 def as_markdown(content: dict[str, Any]) -> str:

@@ -1,13 +1,15 @@
 """Verdicts on single test records: which are explained one by one, and how."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sepc.common.typing import IntArray, RowNumbers
-from sepc.explanations.evidence import ColumnEvidence, Evidence
+from sepc.explanations.evidence import Evidence
+from sepc.explanations.usual_values import Usual
+from sepc.explanations.vocabulary import Value
 from sepc.geometry.chunks import chunk_slices
 from sepc.reports.subject import Subject, short
 
@@ -92,7 +94,7 @@ def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) 
         ],
         "counterfactual": None if change is None else _change(subject, change),
         "rival": str(why["evidence"]["rival"]),
-        "evidence": _evidence(explanation.evidence),
+        "evidence": evidence_rows(explanation.evidence),
         "voices": [
             {**_row(x, "member", "evidence", "region", "n_label", "n_others"), "label": str(x["label"])}
             for x in members[:6]
@@ -100,7 +102,7 @@ def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) 
     }
 
 
-def _evidence(evidence: Evidence) -> list[dict[str, Any]]:
+def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
     """Return the largest contributions of columns, each with a strip, the others together, and those of no column."""
     known = [one for one in evidence.columns if one.contribution is not None]
     rows: list[dict[str, Any]] = [
@@ -108,7 +110,7 @@ def _evidence(evidence: Evidence) -> list[dict[str, Any]]:
             "column": one.column,
             "value": short(one.value),
             "usual": [("" if usual is None else usual.in_words()) for usual in (one.usual, one.rival_usual)],
-            "strip": _strip(one),
+            "strip": strip(one.value, (one.usual, one.rival_usual)),
             "contribution": short(one.contribution),
         }
         for one in known[:_MOST_COLUMNS]
@@ -123,16 +125,15 @@ def _evidence(evidence: Evidence) -> list[dict[str, Any]]:
     return rows + [{"column": name, **nothing, "contribution": short(part)} for name, part in others.items()]
 
 
-def _strip(one: ColumnEvidence) -> list[float] | None:
-    """Return the places of a number, and of what is usual for both labels, from 0 to 1; None of what is no number."""
-    ends = [usual[:3] for usual in (one.usual, one.rival_usual) if usual is not None]
-    places = [one.value, *(end for usual in ends for end in usual)]
-    if len(places) < 7 or not all(isinstance(place, float) for place in places):
+def strip(value: Value, usuals: Sequence[Usual | None]) -> list[float] | None:
+    """Return the places of a number, and of what is usual for some labels, from 0 to 1; None of what is no number."""
+    places = [value, *(end for usual in usuals if usual is not None for end in usual[:3])]
+    if len(places) <= 3 * len(usuals) or not all(isinstance(place, float) for place in places):
         return None
-    value, *usual = np.array(places, dtype=np.float64).tolist()
-    low, high = min(usual), max(usual)
+    number, *ends = np.array(places, dtype=np.float64).tolist()
+    low, high = min(ends), max(ends)
     slack = 0.15 * (high - low) or 1.0
-    scaled = np.clip((np.array([value, *usual]) - low + slack) / (high - low + 2.0 * slack), 0.0, 1.0)
+    scaled = np.clip((np.array([number, *ends]) - low + slack) / (high - low + 2.0 * slack), 0.0, 1.0)
     return [round(place, 3) for place in scaled.tolist()]
 
 

@@ -51,6 +51,8 @@ def run(options: Namespace) -> None:
     output = options.output or PIPE
     if options.json and output == PIPE:
         raise UsageError("json-needs-output")
+    if options.to is not None and options.data == PIPE:
+        raise UsageError("desk-to-needs-file")
     format_of(output)
     require_writable(output, options.model, options.data)
     if options.per_class and options.coverage is None:
@@ -67,6 +69,10 @@ def run(options: Namespace) -> None:
     if changed:
         note("renamed-columns", names=", ".join(changed))
     predictions.print_summary()
+    if options.to is not None:
+        from sepc.cli.commands.desk import send
+
+        send(options)
     if options.json:
         show_json({"output": output, "columns": names, **predictions.to_dict()})
 
