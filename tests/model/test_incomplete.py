@@ -12,10 +12,11 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from strategies import drawn_points, examples
 
+from sepc import SEPClassifier
 from sepc.common.validation import known_share
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
-from sepc.model.incomplete import as_far_in, distances, expected, rows_by_gaps
+from sepc.model.incomplete import as_far_in, distances, expected, log_odds_in, rows_by_gaps
 from sepc.model.mixtures import mixture_of_blocks
 
 
@@ -134,11 +135,32 @@ def test_a_point_of_one_component_is_as_unlikely_with_fewer_features(dof):
     z = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(dof, size=(n, 1)) / dof)
     whole = np.log1p(np.square(z).sum(axis=1) / dof)
     for known in (1, 3, 6):
-        some = np.log1p(np.square(z[:, :known]).sum(axis=1) / dof)
+        some = np.square(z[:, :known]).sum(axis=1) / dof
         as_whole = as_far_in(some[:, None], np.full((n, 1), known), d, dof)[:, 0]
         levels = np.quantile(whole, [0.05, 0.5, 0.95, 0.99])
         shares = [np.mean(as_whole > level) for level in levels]
         assert shares == pytest.approx([0.95, 0.5, 0.05, 0.01], abs=0.01)
+
+
+@pytest.mark.parametrize("dof", [2.0, 32.0])
+@pytest.mark.parametrize("d", [1, 7, 60, 240])
+def test_comparable_distances_grow_steadily_from_tiny_to_enormous_ones(d, dof):
+    logs = np.linspace(-90.0, 300.0, 3000)
+    squares = np.exp(logs)
+    assert log_odds_in(squares, d, d, dof) == pytest.approx(logs, abs=1e-11)
+    for known in {1, d // 2 or 1}:
+        odds = log_odds_in(squares, known, d, dof)
+        steps = np.diff(odds) / (logs[1] - logs[0])
+        assert steps.min() > 0.9 * known / d
+        assert np.abs(np.diff(steps)).max() < 0.05
+        assert steps[-1] == pytest.approx(1.0)  # far away all tails are powers
+
+
+def test_absurd_values_among_missing_ones_have_probabilities():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    clf = SEPClassifier(trust="raw").fit(X, X[:, 0] > 0.0)
+    proba = clf.predict_proba([[1e150, np.nan, np.nan], [np.nan, -1e100, 3.0], [np.nan, 1e20, np.nan]])
+    assert np.isfinite(proba).all()
 
 
 def test_distances_are_those_of_what_is_known():
@@ -147,14 +169,15 @@ def test_distances_are_those_of_what_is_known():
     means, covariances = rng.normal(size=(4, 5)), factors @ factors.transpose(0, 2, 1)
     z = np.where(rng.random((30, 5)) < 0.5, np.nan, rng.normal(size=(30, 5)))
     z = z[np.lexsort(np.isnan(z).T)]
-    squares, log_scales = distances(z, means, covariances)
-    for row, square, log_scale in zip(z, squares, log_scales, strict=True):
+    squares, log_pivots = distances(z, means, np.linalg.inv(covariances))
+    for row, square, log_pivot in zip(z, squares, log_pivots, strict=True):
         known = ~np.isnan(row)
         for k in range(4):
             some = covariances[k][np.ix_(known, known)]
             away = row[known] - means[k][known]
             assert square[k] == pytest.approx(away @ np.linalg.solve(some, away) if known.any() else 0.0)
-            assert log_scale[k] == pytest.approx(0.5 * np.linalg.slogdet(some)[1] if known.any() else 0.0)
+            log_scale = np.linalg.slogdet(some)[1] if known.any() else 0.0
+            assert log_pivot[k] == pytest.approx(0.5 * (log_scale - np.linalg.slogdet(covariances[k])[1]))
 
 
 def test_what_can_be_expected_is_the_mean_and_the_covariance_given_the_rest():

@@ -97,6 +97,8 @@ class Assessment:
         Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1.
     promise : Promise or None
         The signed promise of the classifier that made it; by default it decides which labels are accepted.
+    decision : Decision or None
+        The labels and probabilities that it was made from; None of parts and of points that are not in memory.
 
     Examples
     --------
@@ -132,6 +134,7 @@ class Assessment:
     agreement: FloatArray
     model_key: str | None
     promise: Promise | None = None
+    decision: Decision | None = None
 
     def __init__(
         self,
@@ -194,7 +197,9 @@ class Assessment:
         }
         has_regions = any(len(r.sides) for r in rules)
         features = () if values is None else values.features
-        return cls(columns, frames, classes, has_regions, decision.cost is not None, key, features)
+        made = cls(columns, frames, classes, has_regions, decision.cost is not None, key, features)
+        made.decision = decision
+        return made
 
     def __getattr__(self, name: str) -> Any:
         """Make a column on its first use."""

@@ -89,7 +89,7 @@ class Curves:
         return Curves(place[self.columns[kept]], *some)
 
     @property
-    def _shares(self) -> FloatArray:
+    def shares(self) -> FloatArray:
         """Rank of each quantile as a share, shape (n_quantiles,)."""
         return _shares(len(self.quantiles))
 
@@ -102,7 +102,7 @@ class Curves:
         return np.asarray(self.middle[k] + self.length[k] * t)
 
     def _scores(self, k: int, x: FloatArray) -> FloatArray:
-        known, shares = self.quantiles[:, k], self._shares
+        known, shares = self.quantiles[:, k], self.shares
         # Of equal quantiles one direction finds the first and the other the last.
         up, down = np.interp(x, known, shares), np.interp(-x, -known[::-1], -shares[::-1])
         scores = np.asarray(ndtri(0.5 * (up - down)))
@@ -111,27 +111,27 @@ class Curves:
         scores[x <= known[0]] = -LARGEST_SCORE
         for end, score, is_beyond in ((0, -LARGEST_SCORE, x < known[0]), (-1, LARGEST_SCORE, x > known[-1])):
             if is_beyond.any():
-                start, slope = self._tail(k, end)
+                start, slope = self.tail(k, end)
                 scores[is_beyond] = score + slope * (self._logs(k, x[is_beyond]) - start)
         return scores
 
     def _of_scores(self, k: int, scores: FloatArray) -> FloatArray:
-        x = np.array(np.interp(ndtr(scores), self._shares, self.quantiles[:, k]))
+        x = np.array(np.interp(ndtr(scores), self.shares, self.quantiles[:, k]))
         beyond = scores - np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
         for end, is_beyond in ((0, beyond < 0.0), (-1, beyond > 0.0)):
             if is_beyond.any():
-                start, slope = self._tail(k, end)
+                start, slope = self.tail(k, end)
                 if slope > 0.0:
                     x[is_beyond] = self._of_logs(k, start + beyond[is_beyond] / slope)
         return x
 
-    def _tail(self, k: int, end: int) -> tuple[float, float]:
+    def tail(self, k: int, end: int) -> tuple[float, float]:
         """Return the signed logarithm of the first (`end` 0) or last (-1) quantile, and the slope beyond it.
 
         Where the outermost tenth is one value, it is the mean slope of all; 0 for a constant column.
         """
         known = self.quantiles[:, k]
-        inner = np.interp(OUTERMOST if end == 0 else 1.0 - OUTERMOST, self._shares, known)
+        inner = np.interp(OUTERMOST if end == 0 else 1.0 - OUTERMOST, self.shares, known)
         start, within, first, last = self._logs(k, np.array([known[end], inner, known[0], known[-1]])).tolist()
         rise, run = LARGEST_SCORE + float(ndtri(OUTERMOST)), abs(start - within)
         if run == 0.0:

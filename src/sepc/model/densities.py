@@ -30,6 +30,8 @@ from sepc.model.incomplete import as_far_in, distances, log_constant
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9
+# Logarithms that differ by less are taken for equal: where nothing is known, say, several regions are equally likely.
+ROUNDING = 1e-9
 # From this number of features on a table of all products of two of them costs more than a product for each component,
 # and LAPACK inverts a triangle in less time than NumPy a matrix.
 MANY_FEATURES = 48
@@ -175,7 +177,7 @@ class LocalDensities:
         out = np.empty(len(points), dtype=np.int64)
         for rows, n, by_component in self._blocks(points):
             own = self.codes == codes[rows][:, None]
-            out[rows] = np.where(own, by_component[:n], -np.inf).argmax(axis=1)
+            out[rows] = first_largest(np.where(own, by_component[:n], -np.inf), axis=1)
         return out
 
     def known_of(self, point: FloatArray) -> BoolArray:
@@ -206,14 +208,19 @@ class LocalDensities:
         """Return the difference of the log constants of the t distribution in `known` features and in all."""
         return log_constant(known, self.degrees_of_freedom) - log_constant(len(self.unit), self.degrees_of_freedom)
 
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return means and covariances of the components, (n_components, d) and (n_components, d, d), in its units."""
+    def middles(self) -> tuple[FloatArray, FloatArray]:
+        """Return means and precisions of the components, (n_components, d) and (n_components, d, d), in its units."""
         d = len(self.unit)
         i, j = pairs(d + 1)
         form = np.empty((len(self.codes), d + 1, d + 1))
         form[:, i, j] = form[:, j, i] = self.coefficients.T * np.where(i == j, 1.0, 0.5)
-        covariances = np.asarray(np.linalg.inv(form[:, :d, :d]), dtype=np.float64)
-        return -np.einsum("kij,kj->ki", covariances, form[:, :d, d]), covariances
+        precisions = np.ascontiguousarray(form[:, :d, :d])
+        return np.asarray(-np.linalg.solve(precisions, form[:, :d, d:])[..., 0], dtype=np.float64), precisions
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return means and covariances of the components, (n_components, d) and (n_components, d, d), in its units."""
+        means, precisions = self.middles()
+        return means, np.asarray(np.linalg.inv(precisions), dtype=np.float64)
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice | IntArray, int, FloatArray]]:
         """Yield rows, their number n, and `_by_component` of them, perhaps with padding after the first n rows."""
@@ -225,26 +232,27 @@ class LocalDensities:
         whole, incomplete = (np.flatnonzero(gaps.any(axis=1) == which) for which in (False, True))
         for among, n, by_component in self._blocks(points[whole]):
             yield whole[among], n, by_component
-        moments = self.moments()
+        means, precisions = self.middles()
         incomplete = incomplete[np.lexsort(gaps[incomplete].T)]  # those with the same gaps together
         for some in chunk_slices(len(incomplete), 1024):
             mine = incomplete[some]
-            yield mine, len(mine), self._incomplete(points[mine], *moments)
+            yield mine, len(mine), self._incomplete(points[mine], means, precisions)
 
-    def _incomplete(self, points: FloatArray, means: FloatArray, covariances: FloatArray) -> FloatArray:
-        """Return `_by_component` of points with missing values, by the moments of the components."""
+    def _incomplete(self, points: FloatArray, means: FloatArray, precisions: FloatArray) -> FloatArray:
+        """Return `_by_component` of points with missing values, by the `middles` of the components."""
         z = np.clip((points[:, self.numbers] - self.center) / self.unit, -FARTHEST, FARTHEST)
-        square, log_scales = distances(z, means, covariances)
+        square, log_pivots = distances(z, means, precisions)
         known = np.count_nonzero(~np.isnan(z), axis=1)[:, None]
         log_shares: FloatArray | float = 0.0
         of_missing: FloatArray | float = 0.0
         if self.shares is not None:
             log_shares, of_missing, beyond = self.shares.of_incomplete(points)
             square += beyond[:, None]
-        logs = np.log(1.0 + square / self.degrees_of_freedom)
-        wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + self._log_constants(known)
+        square /= self.degrees_of_freedom
+        logs = np.log1p(square)
+        wider = self._log_constants(known) - log_pivots
         by_component = self.log_weights + wider - 0.5 * (self.degrees_of_freedom + known) * logs + log_shares
-        far = as_far_in(logs, known, len(self.unit), self.degrees_of_freedom)
+        far = as_far_in(square, known, len(self.unit), self.degrees_of_freedom)
         as_complete = self._by_component(far, log_shares + of_missing)
         return np.asarray(by_component + (log_sum_exp(as_complete) - log_sum_exp(by_component))[:, None])
 
@@ -281,6 +289,11 @@ def log_sum_exp(logs: FloatArray) -> FloatArray:
     top = logs.max(axis=1)
     total: FloatArray = np.exp(logs - top[:, None]).sum(axis=1)
     return np.asarray(top + np.log(total))
+
+
+def first_largest(values: FloatArray, axis: int) -> IntArray:
+    """Return the number of the first entry along an axis that is the largest, or equal to it but for rounding."""
+    return np.asarray((values >= values.max(axis=axis, keepdims=True) - ROUNDING).argmax(axis=axis))
 
 
 def components_of(means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,15 +7,17 @@ it a comparable density.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincinv, gammaln
+from scipy.special import betainc, betaincinv, betaln, gammaln, hyp2f1
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.model.category_shares import category_groups
 
+# SciPy's inverse of the incomplete beta function goes wrong for smaller shares, or is slow to say that they are 0.
+_TINY, _FIXED_POINT = 1e-100, 12
 # Entries of tables of matrices that are solved at once.
 _AT_ONCE = 1 << 20
 
@@ -34,53 +36,96 @@ def log_constant(d: IntArray | int, dof: float) -> FloatArray:
     return np.asarray(gammaln(0.5 * (dof + d)) - gammaln(0.5 * dof) - 0.5 * d * np.log(dof * np.pi))
 
 
-def as_far_in(logs: FloatArray, known: IntArray, d: int, dof: float) -> FloatArray:
+def as_far_in(squares: FloatArray, known: IntArray, d: int, dof: float) -> FloatArray:
     """Return the distances of complete points that are as unlikely as points of which some features are known.
 
-    Distances, given and returned, are logarithms of one plus the squared distance over `dof`, shape (n, n_components);
+    Takes squared distances over `dof`, and returns logarithms of one plus these, both of shape (n, n_components);
     `known` is the number of known features, shape (n, 1), of d. Without any it is the distance that half of all points
     exceed.
     """
-    # One over one plus the squared distance over the degrees of freedom has a beta distribution.
-    share = betainc(0.5 * dof, 0.5 * np.maximum(known, 1), np.exp(-logs))
-    share = np.where(known > 0, share, 0.5)
-    far = -np.log(betaincinv(0.5 * dof, 0.5 * max(d, 1), share))
-    return np.where(known == d, logs, far)
+    whole = max(d, 1)
+    far = np.logaddexp(0.0, log_odds_in(squares, np.maximum(known, 1), whole, dof))
+    half_of_all = -np.log(betaincinv(0.5 * dof, 0.5 * whole, 0.5))
+    return np.where(known == d, np.log1p(squares), np.where(known > 0, far, half_of_all))
 
 
-def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return squared distances of points with gaps to components, and log scales of these, both (n, n_components).
+def log_odds_in(squares: FloatArray, known: IntArray | int, d: int, dof: float) -> FloatArray:
+    """Return logarithms of squared distances over `dof` in d features that are as unlikely as those in a few.
+
+    `squares` are over `dof`, too, and `known`, 1 or more, is their number of features.
+    """
+    a, b, all_b = 0.5 * dof, np.broadcast_to(0.5 * np.asarray(known), squares.shape), 0.5 * d
+    # A distance over one plus itself has a beta distribution. Of both tails the smaller one has all its digits.
+    is_far, odds = betainc(a, b, 1.0 / (1.0 + squares)) < 0.5, np.full(squares.shape, -np.inf)
+    away = _log_of_equal_share(1.0 / (1.0 + squares[is_far]), a, b[is_far], a, all_b)
+    odds[is_far] = np.log1p(-np.exp(away)) - away
+    is_near = ~is_far & (squares > 0.0)
+    q = squares[is_near]
+    within = _log_of_equal_share(q / (1.0 + q), b[is_near], a, all_b, a)
+    odds[is_near] = within - np.log1p(-np.exp(within))
+    return odds
+
+
+def _log_of_equal_share(z: FloatArray, a: Any, b: Any, other_a: float, other_b: float) -> FloatArray:
+    """Return log x with ``I_x(other_a, other_b) = I_z(a, b)``, the regularised incomplete beta function I."""
+    share = betainc(a, b, z)
+    with np.errstate(divide="ignore"):
+        logs = np.log(betaincinv(other_a, other_b, share))
+    tiny = share < _TINY
+    if tiny.any():
+        a, b, z = (np.broadcast_to(one, share.shape)[tiny] for one in (a, b, z))
+        # I_z(a, b) = z^a F(a, 1 - b; a + 1; z) / (a B(a, b)), with the hypergeometric function F near 1.
+        log_share = a * np.log(z) + np.log(hyp2f1(a, 1.0 - b, a + 1.0, z)) - np.log(a) - betaln(a, b)
+        log_power = log_share + np.log(other_a) + betaln(other_a, other_b)
+        found = log_power / other_a
+        for _ in range(_FIXED_POINT):
+            factor = hyp2f1(other_a, 1.0 - other_b, other_a + 1.0, np.exp(found))
+            found = (log_power - np.log(factor)) / other_a
+        logs[tiny] = found
+    return np.asarray(logs)
+
+
+def distances(z: FloatArray, means: FloatArray, precisions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances of points with gaps to components by what is known, both (n, n_components).
+
+    Of a form in all features what is left, once the unknown ones are eliminated, is that of the known ones. The second
+    array has half the logarithms of the determinants of the precisions among the unknown features.
 
     Parameters
     ----------
     z : ndarray of shape (n, d)
         NaN where a value is missing. Those with the same gaps follow each other.
     means : ndarray of shape (n_components, d)
-    covariances : ndarray of shape (n_components, d, d)
+    precisions : ndarray of shape (n_components, d, d)
     """
     n, k, d = len(z), *means.shape
-    squares, log_scales = np.empty((n, k)), np.empty((n, k))
+    squares, log_pivots = np.empty((n, k)), np.empty((n, k))
     diagonal = np.arange(d)
     for rows in chunk_slices(n, max(_AT_ONCE // max(k * d * d, 1), 1)):
         there = ~np.isnan(z[rows])
         patterns, which = np.unique(there, axis=0, return_inverse=True)
-        known = patterns[:, None].astype(np.float64)
-        # The covariance of the known features, with a 1 for each of the others: all have the same shape.
-        some = covariances * known[..., :, None] * known[..., None, :]
-        some[..., diagonal, diagonal] += 1.0 - known
+        unknown = 1.0 - patterns[:, None]
+        # The precision among the unknown features, with a 1 for each of the others: all have the same shape.
+        some = precisions * unknown[..., :, None] * unknown[..., None, :]
+        some[..., diagonal, diagonal] += 1.0 - unknown
         factor = np.linalg.cholesky(some)
+        log_pivot = np.log(factor[..., diagonal, diagonal]).sum(axis=-1)[which]
         if len(patterns) > 1:
             factor = factor[which]
         away = np.where(there[:, None], z[rows, None] - means, 0.0)
         # Feature after feature: sums over features may depend on the number of other points, in the last bit.
-        square, log_scale = np.zeros((2, *away.shape[:2]))
+        slopes, square = np.zeros_like(away), np.zeros(away.shape[:2])
         for j in range(d):
-            away[..., j] /= factor[..., j, j]
-            away[..., j + 1 :] -= away[..., j, None] * factor[..., j + 1 :, j]
-            square += np.square(away[..., j])
-            log_scale += np.log(factor[..., j, j])
-        squares[rows], log_scales[rows] = square, log_scale
-    return squares, log_scales
+            slopes += away[..., j, None] * precisions[:, j]
+        for j in range(d):
+            square += away[..., j] * slopes[..., j]
+        slopes[np.broadcast_to(there[:, None], slopes.shape)] = 0.0
+        for j in np.flatnonzero(~there.all(axis=0)).tolist():
+            slopes[..., j] /= factor[..., j, j]
+            slopes[..., j + 1 :] -= slopes[..., j, None] * factor[..., j + 1 :, j]
+            square -= np.square(slopes[..., j])
+        squares[rows], log_pivots[rows] = np.maximum(square, 0.0), log_pivot
+    return squares, log_pivots
 
 
 class Expected(NamedTuple):

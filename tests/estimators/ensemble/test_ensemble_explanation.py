@@ -13,6 +13,7 @@ from texts import assert_readable, only_with, sentences
 from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_explanation import Reach, Voice
 from sepc.estimators.ensemble.feature_views import SCORES
+from sepc.estimators.ensemble.members import LOWEST
 
 
 def split(name):
@@ -63,7 +64,9 @@ class TestWhatIsCited:
                 m, cited, _ = place(voice.region)
                 points = model.members[m].points(views)
                 p = [part.densities.posterior(part.sees(points))[0] for part in model.members[m].parts]
-                log_odds = [np.log(q[number[why.label]] / q[number[why.runner_up]]) for q in p]
+                # Beyond what a member may say all odds are equal.
+                logs = [np.maximum(np.log(q), LOWEST) for q in p]
+                log_odds = [q[number[why.label]] - q[number[why.runner_up]] for q in logs]
                 odds = np.sign(voice.evidence) * np.array(log_odds)
                 assert voice.evidence == 0 or (odds[cited] > 0 and odds[cited] == pytest.approx(odds.max()))
 

@@ -22,6 +22,7 @@ from sepc.model.calibration import Calibration
 from sepc.model.column_scales import ColumnScales
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
+from sepc.model.densities import first_largest
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.partition_model import N_PARTS
 from sepc.model.policy import Policy, stated
@@ -169,7 +170,9 @@ class EnsembleModel:
             "agreement": np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum()),
         }
         has_costs = decision.cost is not None
-        return Assessment(columns, frames, self.classes, self.has_regions, has_costs, self.key, self.features)
+        made = Assessment(columns, frames, self.classes, self.has_regions, has_costs, self.key, self.features)
+        made.decision = decision
+        return made
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
@@ -256,7 +259,7 @@ class EnsembleModel:
             else:
                 logs = np.stack([part.prediction(points).log_probability for part in self.members[m].parts])
             every = np.arange(len(mine))
-            clearest = (logs[:, every, code[mine]] - logs[:, every, rival[mine]]).argmax(axis=0)
+            clearest = first_largest(logs[:, every, code[mine]] - logs[:, every, rival[mine]], axis=0)
             for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():
                 chosen = (clearest == part) & (code[mine] == k)
                 yield self._citation(mine[chosen], points[chosen], m, part, k)
@@ -270,7 +273,7 @@ class EnsembleModel:
 
     def leads(self, X: FloatArray, evidence: Evidence) -> Iterator[Lead]:
         """Yield the citations and verdicts of the member with the largest evidence for the label of each point."""
-        leaders = evidence.added.argmax(axis=0)
+        leaders = first_largest(evidence.added, axis=0)
         for cited in self.citations(X, evidence.decision.label, evidence.other, leaders, evidence.of_parts):
             known = self.rules(cited.member, cited.part)
             rules = known[0] if len(known) == 1 else known[cited.code]
