@@ -21,6 +21,7 @@ COMMANDS = (
     "compare",
     "feedback",
     "desk",
+    "serve",
     "inspect",
     "demo",
     "completion",

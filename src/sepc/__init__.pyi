@@ -14,6 +14,7 @@ from . import (
     plot,
     promises,
     reports,
+    serving,
     tables,
 )
 from .around import TrustedClassifier
@@ -55,6 +56,7 @@ __all__ = [
     "save",
     "select_min_trust",
     "select_n_imp",
+    "serving",
     "tables",
 ]
 

@@ -13,8 +13,8 @@ from report_forms import HOSTILE
 from sepc import InputError, SEPClassifier, save
 from sepc.desk.desk import Filters
 from sepc.desk.intake import Terms
+from sepc.desk.listening import Address
 from sepc.desk.opening import open_desk
-from sepc.desk.running import Address
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ MESSAGES = {
     "not-installed": "this needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
     "out-of-memory": "out of memory. Give it fewer rows or columns; sepc predict works through files of any size.",
     "model-written": "model written to {path}",
+    "graph-written": "graph written to {path}, {size:.1f} MB",
     "compiling": "compiling the numerical code for this machine: some 10 seconds, only once",
     "compiling-each-time": "compiling the numerical code: some 10 seconds, each time, since it can be kept in no folder. Set NUMBA_CACHE_DIR to one.",
     # progress
@@ -76,6 +77,7 @@ MESSAGES = {
     "no-regions": "No regions: the classes have fewer records than features, too few for an ellipsoid.\nEach class is judged by all of its records together, and no label is accepted. Use fewer columns (--drop) or more rows.",
     "pure-without-trust": "little trust in spite of their purity: {regions}. Purity is what the training records inside show; trust is\nthe probability of the label at the centre, where what lies around it and the records that were left out count, too.",
     "more-regions": "and {n:,} more regions: sepc inspect --json shows all",
+    "how-to-serve": "to serve it:",
     # predict
     "renamed-columns": "the table already has columns with our names; ours are called {names}.",
     "renamed-column": "{name} for {usual}",
@@ -168,6 +170,7 @@ MESSAGES = {
     "desk-open": "{person}: {url}",
     "desk-progress": "{n:many record} {n:verb wait}, {n_decided:,} decided",
     "desk-verified": "{path}: {n:many event}, each as it was written; the last has the digest {head}",
+    "serving": "{name}, version {version}, is served at {url}",
     "known-rows": "{path} holds the same {n:many row} since {day}; they are not counted again.",
 }
 

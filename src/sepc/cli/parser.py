@@ -198,6 +198,16 @@ class _Command:
         asking = "cost of asking a person, who is asked where that costs less"
         self.add("--asking-cost", type=_number, metavar="NUMBER", help=asking)
 
+    def listening(self, port: int, who: str) -> None:
+        """Add where a server listens, and by which names it is reached."""
+        self.add("--port", type=_count, default=port, metavar="N", help=f"default: {port}; 0 for any that is free")
+        self.add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: this machine)")
+        self.add(
+            "--hostname", action="append", default=[], metavar="NAME", help=f"name that {who} reach it by; repeat it"
+        )
+        self.add("--tls", nargs=2, metavar=("CERT", "KEY"), help="files of a certificate and its key")
+        self.flag("--behind-proxy", help="a proxy in front has the certificate")
+
     def acceptance(self, usual: str = "0.95") -> None:
         self.add("--min-trust", type=_share, help=f"trust from which a label is accepted (default: {usual})")
         self.add(
@@ -422,17 +432,42 @@ def _desk(commands: Any) -> None:
     training = "training file, for a model that was saved without its rows; with --target"
     command.add("--training", metavar="FILE", help=training)
     command.target("column of the labels in --training", required=False)
-    command.add("--port", type=_count, default=8642, metavar="N", help="default: 8642; 0 for any that is free")
-    command.add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: this machine)")
-    command.add(
-        "--hostname", action="append", default=[], metavar="NAME", help="name that people reach the desk by; repeat it"
-    )
-    command.add("--tls", nargs=2, metavar=("CERT", "KEY"), help="files of a certificate and its key")
-    command.flag("--behind-proxy", help="a proxy in front has the certificate")
+    command.listening(8642, "people")
     command.flag("--no-browser", help="print the address only")
     command.add("--export", metavar="FILE", help="write what was decided to a .csv, .parquet or .jsonl file, and end")
     command.flag("--verify", help="check that no event was altered or is missing, and end")
     command.add("--head", metavar="DIGEST", help="with --verify: a digest that an earlier check has printed")
+
+
+def _serve(commands: Any) -> None:
+    about = "Serve a model over HTTP: JSON, CSV and the tensors of KServe; takes over a new file without a stop"
+    command = _Command(commands, "serve", about)
+    command.model()
+    command.answers()
+    command.policy()
+    command.acceptance("as the model has promised, else 0.95; 0 with --costs, which then decides")
+    command.add("--name", metavar="NAME", help="name of the model in addresses (default: that of the file)")
+    command.add("--desk", metavar="DB", help="send refused records to this desk, where people decide them")
+    command.add("--max-bytes", type=_count, default=64 << 20, metavar="N", help="of a request (default: 67108864)")
+    command.add("--max-rows", type=_count, default=100_000, metavar="N", help="of a request (default: 100000)")
+    explained = "rows that a request may ask to explain (default: 100)"
+    command.add("--max-explained", type=_count, default=100, metavar="N", help=explained)
+    seconds = "seconds that a request may take (default: 30)"
+    command.add("--timeout", type=_number, default=30.0, metavar="SECONDS", help=seconds)
+    command.listening(8643, "clients")
+    token = "file with the token that requests must carry, as Authorization: Bearer (default: that in SEPC_TOKEN)"
+    command.add("--token-file", metavar="FILE", help=token)
+
+
+def _export(commands: Any) -> None:
+    command = _Command(commands, "export", "Write a model as an ONNX graph, for programs without sepc")
+    command.model()
+    command.add("onnx", metavar="ONNX", help="file to write, such as model.onnx")
+    command.policy()
+    trust = "trust from which a label is accepted (default: as promised, else 0.95; 0 with --costs)"
+    command.add("--min-trust", type=_share, help=trust)
+    command.several("--outputs", "NAME", "outputs of the graph, such as label accepted (default: all)")
+    command.add("--dtype", choices=["float64", "float32"], default="float64", help="of numbers (default: float64)")
 
 
 def _inspect(commands: Any) -> None:
@@ -559,6 +594,8 @@ _COMMANDS = (
     _compare,
     _feedback,
     _desk,
+    _serve,
+    _export,
     _inspect,
     _demo,
     _completion,

@@ -124,6 +124,23 @@ def open_table(
 
 
 @contextmanager
+def text_source(data: bytes, name: str, usual_separator: str | None = None) -> Iterator[Source]:
+    """Open a text in memory, in UTF-8, as `open_table` does a file."""
+    errors, text = _ReadErrors(name), Utf8Stream(io.BytesIO(data), name)
+    with ExitStack() as at_exit:
+        with errors.as_input_errors():
+            stated = text.stated_separator()
+            names, delimiter = names_and_delimiter(text.head(), name, stated, usual_separator)
+            reader = _text_reader(text, names, delimiter, errors)
+            at_exit.callback(_end, reader, text)
+            _require_different(reader.schema.names, name)
+        batches = _with_rows(_with_ended_quotes(reader, text), errors)
+        head = next(batches, None)
+        every = chain([] if head is None else [head], batches)
+        yield Source(name, reader.schema, every, head, delimiter, lambda: 0, len(data))
+
+
+@contextmanager
 def _opened(path: str) -> Iterator[Any]:
     if path == PIPE:
         yield sys.stdin.buffer

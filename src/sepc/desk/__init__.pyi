@@ -1,4 +1,5 @@
 from .intake import Terms
-from .running import Address, run
+from .listening import Address
+from .running import run
 
 __all__ = ["Address", "Terms", "run"]

@@ -23,9 +23,10 @@ from sepc.desk.batches import Batch
 from sepc.desk.desk import ConflictError, Desk, Filters
 from sepc.desk.events import DiskFullError
 from sepc.desk.export import FORMS, exported
+from sepc.desk.guard import Refused
 from sepc.desk.jobs import Jobs
 from sepc.desk.judge import file_digest
-from sepc.desk.security import Guard, Refused
+from sepc.desk.security import Guard
 
 # What reads an uploaded file: its path, and the name that it came with.
 ReadBatches = Callable[[Path, str], Iterable[Batch]]

@@ -1,16 +1,11 @@
 """Running a desk: from a fitted classifier in Python, and the server itself."""
 
-import errno
-import ipaddress
 import os
-import signal
-import socket
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +18,7 @@ from sepc.desk.desk import Desk, Filters
 from sepc.desk.events import Events
 from sepc.desk.intake import Terms
 from sepc.desk.judge import file_digest
+from sepc.desk.listening import Address, bound, run_server
 from sepc.desk.opening import model_file, open_desk, owner
 from sepc.desk.security import new_token
 from sepc.persist import save
@@ -32,60 +28,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-PORT, UPLOAD_BYTES = 8642, 64 << 20
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+UPLOAD_BYTES = 64 << 20
 _ANSWER, _INDEX = "answer", "index"
-_TURN = 0.0005  # seconds
-
-
-class Address(NamedTuple):
-    """Where a desk listens, and by which names it is reached.
-
-    Any other `host` than this machine needs the files of `tls`, a certificate and its key, or `behind_proxy`.
-
-    Examples
-    --------
-    >>> from sepc.desk import Address
-    >>> sorted(Address("0.0.0.0", names=["desk.example.org"], behind_proxy=True).check().hosts)
-    ['desk.example.org']
-    """
-
-    host: str = "127.0.0.1"
-    port: int = PORT
-    names: Sequence[str] = ()
-    tls: tuple[str, str] | None = None
-    behind_proxy: bool = False
-
-    def check(self) -> "Address":
-        """Return itself; raise an `InputError` for what would be open to others without protection."""
-        if self.host in _LOOPBACK:
-            return self
-        if self.tls is None and not self.behind_proxy:
-            raise InputError("desk-open-host", host=self.host)
-        if _is_any(self.host) and not self.names:
-            raise InputError("desk-needs-names", host=self.host)
-        return self
-
-    @property
-    def hosts(self) -> frozenset[str]:
-        """Names that requests may ask for."""
-        own = _LOOPBACK if self.host in _LOOPBACK else frozenset() if _is_any(self.host) else frozenset({self.host})
-        return own | frozenset(self.names)
-
-    def url(self, port: int, token: str) -> str:
-        """Return the address that lets a person in."""
-        host = self.names[0] if self.names else self.host
-        host = f"[{host}]" if ":" in host else host
-        is_secure = self.tls is not None or self.behind_proxy
-        place = host if self.behind_proxy and self.names else f"{host}:{port}"
-        return f"http{'s' if is_secure else ''}://{place}/?token={token}"
-
-
-def _is_any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
 
 
 def run(
@@ -205,7 +149,7 @@ def serve(
     ``training`` is what `jobs.Jobs` takes.
     """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from sepc.desk.app import Served, application
     except ModuleNotFoundError as error:
@@ -214,35 +158,21 @@ def serve(
     from sepc.desk.jobs import Jobs
 
     address.check()
-    with _only_one(desk.events.path), _bound(address) as listening:
+    with _only_one(desk.events.path), bound(address) as listening:
         port = listening.getsockname()[1]
         jobs, ahead = Jobs(desk, training=served.pop("training", None)), Ahead(desk)
         app = application(
             Served(desk, jobs, ahead, **served),
             address.hosts,
             f"sepc-desk-{port}",
-            is_secure=address.tls is not None or address.behind_proxy,
+            is_secure=address.is_secure,
             upload_bytes=UPLOAD_BYTES,
         )
-        certificate, key = address.tls or (None, None)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            lifespan="off",
-            timeout_graceful_shutdown=1,
-            ssl_certfile=certificate,
-            ssl_keyfile=key,
-        )
-        server = uvicorn.Server(config)
         tokens = _tokens(desk.events, people)
         ahead.after(next(iter(tokens)), Filters(), "trust")
         try:
-            with _ended_by_signals(server), _short_turns():
-                (on_start or _print)({person: address.url(port, token) for person, token in tokens.items()})
-                server.run(sockets=[listening])
+            urls = {person: address.url(port, token) for person, token in tokens.items()}
+            run_server(app, address, listening, partial(on_start or _print, urls), timeout_graceful_shutdown=1)
         finally:
             jobs.cancel()
             ahead.end()
@@ -268,23 +198,6 @@ def _print(addresses: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _bound(address: Address) -> Iterator[socket.socket]:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # Only where the protocol is named does asyncio send answers at once, not after the acknowledgement of their heads.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        if os.name != "nt":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((address.host, address.port))
-            listening.listen(128)  # who is told the address can come
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise InputError("desk-cannot-listen", host=address.host, port=address.port, why=str(error)) from error
-            raise InputError("desk-port-taken", port=address.port) from error
-        yield listening
-
-
-@contextmanager
 def _only_one(path: Path) -> Iterator[None]:
     """Keep a second server off the same file; others may still add records to it."""
     with path.with_name(f"{path.name}.lock").open("w") as file:
@@ -294,40 +207,3 @@ def _only_one(path: Path) -> Iterator[None]:
             except OSError as error:
                 raise InputError("desk-open-already", path=path) from error
         yield
-
-
-@contextmanager
-def _ended_by_signals(server: Any) -> Iterator[None]:
-    """Let a signal end the server once it has answered; a second one ends it at once."""
-
-    def end(*_: Any) -> None:
-        server.force_exit, server.should_exit = server.should_exit, True
-
-    server.capture_signals = _as_it_is  # uvicorn's own would raise once more at the end
-    if threading.current_thread() is not threading.main_thread():  # which alone handles signals
-        yield
-        return
-    before = {kind: signal.signal(kind, end) for kind in (signal.SIGINT, signal.SIGTERM)}
-    wakes = signal.set_wakeup_fd(-1)  # nor does anybody else end what is ending
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(wakes)
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let threads take shorter turns: each query gives up its turn, and would wait for whole ones of all others."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield

@@ -13,6 +13,7 @@ from sepc.reports.around_model import around
 from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.expected_results import expected_results
 from sepc.reports.failing import failing_regions
+from sepc.reports.how_to_serve import how_to_serve
 from sepc.reports.performance import results
 from sepc.reports.promised_parts import promise_results
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
@@ -189,6 +190,7 @@ def model_card(subject: Subject, date: str | None) -> dict[str, Any]:
         "meaning": " ".join(TRUST_TEXTS[subject.classifier.model_.trust]),
         "guaranteed": list(_GUARANTEED_AROUND if subject.is_around else _GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
+        "serving": how_to_serve(subject.clf),
     }
 
 

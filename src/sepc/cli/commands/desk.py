@@ -22,8 +22,9 @@ from sepc.desk.desk import Desk
 from sepc.desk.events import Events
 from sepc.desk.export import FORMS, exported
 from sepc.desk.judge import file_digest
+from sepc.desk.listening import Address
 from sepc.desk.opening import open_desk, owner
-from sepc.desk.running import Address, serve
+from sepc.desk.running import serve
 
 
 def run(options: Namespace) -> None:

@@ -15,6 +15,7 @@ from sepc.common.text import listed, percent, shortened
 from sepc.model.calibration import Calibration
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.persist import load, rules_dict
+from sepc.reports.how_to_serve import how_to_serve
 
 # Parameters that change no prediction, or that the notes describe.
 _NOT_SHOWN = ("n_jobs", "verbose", "class_prior", "costs")
@@ -26,16 +27,20 @@ _FAR_BELOW = 0.4
 def run(options: Namespace) -> None:
     """Print the summary of a model."""
     model = load(options.model)
-    summary = summarize(model)
+    summary, serving = summarize(model), how_to_serve(model, options.model)
     if options.json:
         promise = None if model.promise is None else model.promise.to_dict()
-        show_json({**summary, "promise": promise, "rules": rules_dict(model)})
+        show_json({**summary, "promise": promise, "serving": serving, "rules": rules_dict(model)})
         return
     show(summary_text(model))
     for text in summary["notes"]:
         show(f"  {text}")
     if model.promise is not None:
         show(promise_text(model.promise))
+    show(printed("how-to-serve"))
+    for way, lines in serving.items():
+        for k, line in enumerate(lines):
+            show(f"  {'' if k else way:6}  {on_one_line(line)}")
 
 
 def summarize(model: Any) -> dict[str, Any]:
