@@ -22,6 +22,7 @@ COMMANDS = (
     "feedback",
     "desk",
     "serve",
+    "export",
     "inspect",
     "demo",
     "completion",
