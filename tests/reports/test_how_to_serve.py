@@ -98,7 +98,7 @@ def test_a_promise_by_groups_needs_another_limit_where_groups_are_not_known(colu
     clf = SEPClassifier().fit(X[::2], y[::2])
     promise = select_min_trust(clf, X[1::2], y[1::2], max_error=0.2, by=ward[1::2])
     ways = how_to_serve(clf.sign(replace(promise, group_column=column)))
-    assert ways["ONNX"][1].endswith("--min-trust 0.95")
+    assert ways["ONNX"][0].endswith("--min-trust 0.95")
     assert ways["HTTP"][1].endswith("model.sepc" if column else "--min-trust 0.95")
 
 
@@ -109,8 +109,17 @@ def test_models_are_exported_just_where_the_lines_say_so(name, tmp_path):
     from sepc.serving import to_onnx
 
     clf = load(fixture_path(name))
-    if len(how_to_serve(clf)["ONNX"]) == 3:
+    lines = how_to_serve(clf)["ONNX"]
+    if len(lines) == 3:
+        onnxruntime = pytest.importorskip("onnxruntime")
         to_onnx(clf, tmp_path / "model.onnx")
+        record = example_record(clf)
+        names = {"onnxruntime": onnxruntime, "table": pd.DataFrame([record]), "X": np.array([list(record.values())])}
+        exec(lines[1].replace("model.onnx", str(tmp_path / "model.onnx")), names)
+        label, trust, refusal = eval(lines[2], names)
+        a = clf.assess(names["X"] if clf.table_encoder is None else names["table"])
+        assert (label.tolist(), refusal.tolist()) == (a.label.tolist(), [why or "" for why in a.refusals()])
+        assert trust == pytest.approx(a.trust, abs=1e-12)
     else:
         with pytest.raises(SepcError):
             to_onnx(clf, tmp_path / "model.onnx")

@@ -1,5 +1,6 @@
 """ONNX graphs give the answers of `assess`: labels, acceptance and regions the same, numbers within 1e-12."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from sepc import (
     InputError,
+    SepcError,
     SEPClassifier,
     SEPEnsembleClassifier,
     TrustedClassifier,
@@ -254,6 +256,14 @@ assert "sepc" not in sys.modules
 """
     subprocess.run([sys.executable, "-I", "-c", script, str(tmp_path)], check=True)
     assert np.abs(np.load(tmp_path / "P.npy") - clf.predict_proba(X)).max() < NO_MORE_THAN
+
+
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("sepc.serving.graphs")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(SepcError, match=r"pip install 'sepc\[onnx\]'"):
+        importlib.import_module("sepc.serving.graphs.export")
 
 
 @pytest.mark.parametrize("trust", ["paper", "counts", "bound"])

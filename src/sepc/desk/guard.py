@@ -45,7 +45,8 @@ class HostGuard:
         try:
             self.check_source(scope, headers)
             most = self.most_bytes(scope)
-            if int(headers["content-length"] if headers.get("content-length", "").isdigit() else 0) > most:
+            length = headers.get("content-length", "")
+            if length.isascii() and length.isdigit() and int(length[:20]) > most:
                 raise too_large(most)
             self.check(scope, headers)
             app, receive = self.app, _limited(receive, most)

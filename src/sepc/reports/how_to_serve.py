@@ -47,7 +47,11 @@ def how_to_serve(clf: Any, file: str = "model.sepc") -> dict[str, list[str]]:
         sent = "-H 'Content-Type: text/csv' --data-binary @new.csv"
     ways = {
         "HTTP": ["pip install 'sepc[serve]'", f"sepc serve {name}", f"curl {_URL} {sent}"],
-        "ONNX": ["pip install 'sepc[onnx]'", f"sepc export {name} model.onnx", _onnx_call(clf)],
+        "ONNX": [
+            f"pip install 'sepc[onnx]'; sepc export {name} model.onnx",
+            'session = onnxruntime.InferenceSession("model.onnx")',
+            f'session.run(["label", "trust", "refusal"], {_fed(clf)}',
+        ],
         "MLflow": [
             "import mlflow.pyfunc, sepc.serving.mlflow",
             f'sepc.serving.mlflow.save_model(sepc.load({file!r}), "served")',
@@ -55,7 +59,7 @@ def how_to_serve(clf: Any, file: str = "model.sepc") -> dict[str, list[str]]:
         ],
     }
     if getattr(clf.promise, "by", "") in (GROUP, GROUPS):  # a graph knows no groups, and a server their column alone
-        ways["ONNX"][1] += f" --min-trust {DEFAULT_TRUST}"
+        ways["ONNX"][0] += f" --min-trust {DEFAULT_TRUST}"
         ways["HTTP"][1] += "" if clf.promise.group_column else f" --min-trust {DEFAULT_TRUST}"
     if why_not:
         ways["ONNX"] = [f"no ONNX file: the model {why_not}, which a graph does not repeat exactly"]
@@ -131,7 +135,11 @@ def _is_around(clf: Any) -> bool:
     return clf.core.by_regions is not clf.core
 
 
-def _onnx_call(clf: Any) -> str:
-    """Return the line of Python that asks the graph."""
-    fed = '{"X": X}' if clf.table_encoder is None else "{name: table[[name]].to_numpy() for name in table}"
-    return f'onnxruntime.InferenceSession("model.onnx").run(["label", "trust", "refusal"], {fed})'
+def _fed(clf: Any) -> str:
+    """Return what the graph takes of a table, in Python, and the end of the line."""
+    if clf.table_encoder is None:
+        return '{"X": X})'
+    cells = 'table[[one.name]].to_numpy(object if "string" in one.type else float)'
+    has_dates = any(column.kind == "date" for column in clf.table_encoder.columns_)
+    about_dates = "  # dates as days since 1970-01-01" if has_dates else ""
+    return f"{{one.name: {cells} for one in session.get_inputs()}}){about_dates}"

@@ -3,11 +3,13 @@
 import json
 
 import numpy as np
-import onnxruntime
 import pytest
 from command_line import do
 
 from sepc import SEPClassifier, load, save
+
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture
