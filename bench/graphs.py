@@ -78,6 +78,7 @@ def agreement(names: list[str], most: int) -> None:
             largest = [f"{max(one[name] for one in of_sets):.1e}" for name in MEASURED]
             row(kind, len(of_sets), f"{sum(one['n'] for one in of_sets):,}", *counts, *largest)
     if single:
+        print()
         table("single", "inputs and outputs", "probabilities, largest difference")
         row("float32, default", f"{max(single):.1e}")
 

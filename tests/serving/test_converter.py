@@ -46,6 +46,15 @@ def test_probabilities_by_label_in_single_precision():
     assert np.abs(proba - pipeline.predict_proba(X)).max() < 1e-4  # the scaler's own precision
 
 
+def test_integers_in_and_truths_out():
+    X, y = load_wine(return_X_y=True)
+    clf = SEPClassifier().fit(np.round(X), y == 1)
+    model = converted(clf, skl2onnx.common.data_types.Int64TensorType, options={"zipmap": False})
+    labels, proba = run(model, np.round(X).astype(np.int64))
+    assert np.array_equal(labels, clf.predict(np.round(X)).astype(int))
+    assert np.abs(proba - clf.predict_proba(np.round(X))).max() < 1e-6
+
+
 def test_operators_that_are_too_old():
     X, y = load_wine(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), SEPClassifier()).fit(X, y)

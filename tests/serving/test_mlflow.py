@@ -92,6 +92,15 @@ def test_a_model_from_a_folder_gives_the_same_assessment_to_the_bit(models, name
     assert type(load_model(str(tmp_path / "served"))) is type(clf)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.int64, list])
+def test_an_array_of_any_numbers_is_an_example(models, kind, tmp_path):
+    clf, X = models["array"]
+    example = X[:3].round().tolist() if kind is list else X[:3].round().astype(kind)
+    save_model(clf, tmp_path / "served", input_example=example)
+    served = mlflow.pyfunc.load_model(str(tmp_path / "served"))
+    assert served.predict(X)["label"].tolist() == clf.predict(X).tolist()
+
+
 def test_nothing_is_pickled(models, tmp_path):
     save_model(models["table"][0], tmp_path / "served")
     files = {path.relative_to(tmp_path / "served").as_posix() for path in (tmp_path / "served").rglob("*")}

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_sets import every_set, some_of
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.serving import to_onnx
+from sepc.serving.graphs.export import OUTPUTS
 from sepc.tables.cells import MISSING_TEXTS
 
 
@@ -95,6 +97,47 @@ def test_a_row_without_any_value(tmp_path):
     clf = make_table_pipeline().fit(table, labels)
     nothing = pd.DataFrame({name: [None] for name in table.columns})
     assert same_answers(clf, nothing, tmp_path)["refusal"].tolist() == ["no values"]
+
+
+@pytest.mark.parametrize("names", [("c0", "t1"), ("c30", "sepc/c1"), ("sepc/", "sepc//t3"), ("a b", '\u00e9,"x"')])
+def test_columns_may_have_the_names_that_a_graph_would_take(names, tmp_path):
+    table, labels = clinic()
+    table = table[["age", "ward"]].set_axis(list(names), axis=1)
+    same_answers(make_table_pipeline().fit(table, labels), table, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["label", "region", ""])
+def test_a_column_with_the_name_of_an_output_is_refused(name, tmp_path):
+    table, labels = clinic()
+    table = table[["age", "ward"]].set_axis([name, "ward"], axis=1)
+    clf = make_table_pipeline().fit(table, labels)
+    with pytest.raises(InputError, match="Rename the column") as error:
+        to_onnx(clf, tmp_path / "model.onnx")
+    assert error.value.fields["name"] == name
+    if name:
+        others = [one for one in OUTPUTS if one != name]
+        found = answers(exported(clf, tmp_path, outputs=others), cells_of(clf, table))
+        assert np.abs(found["probabilities"] - clf.predict_proba(table)).max() < NO_MORE_THAN
+
+
+def test_many_long_rare_texts(tmp_path):
+    rng = np.random.default_rng(0)
+    rare = [f"{k} " + "\u00e9" * 400 for k in range(250)]
+    texts = np.array([*rare, *rare, *["often"] * 400, *["also"] * 300], dtype=object)
+    labels = np.where(rng.random(len(texts)) < np.where(texts == "often", 0.8, 0.3), "yes", "no")
+    table = pd.DataFrame({"text": texts, "size": rng.normal(size=len(texts))})
+    clf = make_table_pipeline().fit(table, labels)
+    assert len(clf["columns"].columns_[0].pooled) == 250
+    new = pd.DataFrame({"text": [f" {rare[7]}\t", rare[8], "new"], "size": 0.0})
+    same_answers(clf, pd.concat([table[::9], new], ignore_index=True), tmp_path)
+
+
+def test_a_text_that_is_too_long_is_refused(tmp_path):
+    table = pd.DataFrame({"text": ["x" * 20_000, "y"] * 30})
+    clf = make_table_pipeline().fit(table, ["a", "b"] * 30)
+    with pytest.raises(InputError) as error:
+        to_onnx(clf, tmp_path / "model.onnx")
+    assert error.value.code == "graph-text-too-long"
 
 
 LEVELS = ["red", "deep blue", "a+b", "(x)", "\u00c5", "Z\\d"]

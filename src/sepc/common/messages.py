@@ -362,7 +362,9 @@ MESSAGES = {
     "desk-training-unknown": "the model does not know which records it has learned, so that no training file can be checked. Save it with its training records.",
     # serving
     "graph-around": "the classifier goes around another model, whose answers are no part of a graph of this library. Serve it by sepc serve or MLflow, or export that model alone.",
+    "graph-column-name": "the table has a column {name!r}, which is the name of an output of the graph, or empty; expected another name. Rename the column before the fit, or leave the output out: outputs=...",
     "graph-dtype": "dtype is {dtype!r}; expected 'float64' or 'float32'.",
+    "graph-labels": "the labels are of the type {dtype}; expected texts, truths, or numbers that a 64-bit integer or a double holds. Fit to texts.",
     "graph-not-exact": "trust={trust!r} counts records in ellipsoids that grow to the point, which a graph cannot do exactly. Fit with trust='local', or serve the model by sepc serve or MLflow.",
     "graph-opset": "the graph is for version {opset} of the ONNX operators; expected {least} or later. Pass target_opset.",
     "graph-outputs": "outputs is {outputs}; expected some of {known}.",
@@ -389,6 +391,7 @@ MESSAGES = {
     "serve-text": "a text is no Unicode; expected no half of a surrogate pair.",
     "serve-token": "the token is too short or holds other characters; expected {least} printable ASCII characters at least, without blanks.",
     "serve-too-many-rows": "there are {n_rows:,} rows; expected at most {most:,}. Send them in several requests.",
+    "graph-text-too-long": "column {name!r} has the value {text!r}..., which is too long for a graph; expected at most {most:,} bytes. Shorten such values before the fit.",
     "serving-not-installed": "{needed_for} needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
     # cli
     "asking-cost-needs-costs": "--asking-cost is weighed against the costs of errors; expected --costs with it, for each kind of error.",

@@ -181,8 +181,10 @@ def _example(clf: Any, given: Any) -> Any:
     record, column = example_record(clf), _group_column(clf)
     if column:
         record.setdefault(column, next(iter(clf.promise.parts)))
+    if given is not None and not hasattr(given, "columns"):
+        return np.asarray(given, dtype=np.float64)
     if given is not None:
-        return given[[name for name in given if name in record]] if record and hasattr(given, "columns") else given
+        return given[[name for name in given if name in record]] if record else given
     if not hasattr(clf, "feature_names_in_"):
         return np.array([list(record.values())])
     columns = [] if clf.table_encoder is None else clf.table_encoder.columns_

@@ -5,16 +5,15 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 from skl2onnx import update_registered_converter
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+from skl2onnx.common.data_types import DoubleTensorType
 from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 
 from sepc.common.errors import InputError
 from sepc.estimators import SEPClassifier, SEPEnsembleClassifier
 from sepc.serving.graphs.graph import Graph, Tensor
 
-_OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
+_OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [False], "output_class_labels": [False, True]}
 _LEAST_OPSET = 18
-_TYPES = {DoubleTensorType: TensorProto.DOUBLE, FloatTensorType: TensorProto.FLOAT}
 
 
 def register() -> None:
@@ -41,8 +40,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     # skl2onnx sorts nodes by their inputs and sees into no branch. In a loop that runs once all keep their order.
     kinds = type_of("label", clf.classes_, TensorProto.DOUBLE), TensorProto.DOUBLE
     _, *found = g.loop(np.array(1), [numbers(g, Tensor(g, given.full_name))], once, kinds)
-    for answer, name, kind in zip(found, (label, probabilities), (kinds[0], _TYPES[type(given.type)]), strict=True):
-        put_out(g, g.op("Squeeze", answer, np.array([0])), name, kind)
+    codes, proba = (g.op("Squeeze", answer, np.array([0])) for answer in found)
+    is_double = isinstance(given.type, DoubleTensorType)
+    # skl2onnx takes truths for integers, as scikit-learn's own classifiers do.
+    put_out(g, g.integers(codes) if kinds[0] == TensorProto.BOOL else codes, label, TensorProto.UNDEFINED)
+    put_out(g, proba, probabilities, TensorProto.DOUBLE if is_double else TensorProto.FLOAT)
     nodes, constants = g.needed([label, probabilities])
     container.nodes.extend(nodes)
     container.initializers.extend(constants)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
@@ -190,9 +191,20 @@ def refusals(g: Graph, verdict: Verdict, X: Tensor, reach: Reach, limits: FloatA
 REASONS = (*REFUSALS, "")
 
 
+def label_type(classes: NDArray[Any]) -> int:
+    """Return the type of labels in a graph: texts, truths, doubles or 64-bit integers."""
+    kinds = {"b": TensorProto.BOOL, "i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE}
+    kinds |= dict.fromkeys("OUST", TensorProto.STRING)
+    kind = classes.dtype.kind
+    if kind not in kinds or (kind == "u" and classes.max() > np.iinfo(np.int64).max):
+        raise InputError("graph-labels", dtype=str(classes.dtype))
+    return kinds[kind]
+
+
 def label_tensor(g: Graph, classes: NDArray[Any], label: Tensor) -> Tensor:
-    """Return labels by their numbers: texts as texts, numbers as numbers."""
-    values = text_array(classes.tolist()) if classes.dtype.kind in "OUST" else classes
-    if classes.dtype.kind in "iu":
-        values = classes.astype(np.int64)
-    return g.take(values, label)
+    """Return labels by their numbers."""
+    kind = label_type(classes)
+    if kind == TensorProto.STRING:
+        return g.take(text_array(classes.tolist()), label)
+    types: dict[int, str] = {TensorProto.INT64: "int64", TensorProto.DOUBLE: "float64", TensorProto.BOOL: "bool"}
+    return g.take(classes.astype(types[kind]), label)

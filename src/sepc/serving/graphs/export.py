@@ -23,7 +23,7 @@ try:
 except ModuleNotFoundError as error:
     raise SepcError("serving-not-installed", needed_for="an ONNX graph", module="onnx", extra="onnx") from error
 
-from sepc.serving.graphs.decisions import REASONS, Cases, label_tensor, refusals
+from sepc.serving.graphs.decisions import REASONS, Cases, label_tensor, label_type, refusals
 from sepc.serving.graphs.graph import ML, ML_OPSET, OPSET, Graph, Tensor, text_array, value_info
 from sepc.serving.graphs.models import cases_of, has_regions, regions_of, verdict_of
 from sepc.serving.graphs.tables import columns_of, encoded
@@ -92,7 +92,7 @@ def to_onnx(
         raise InputError("graph-dtype", dtype=dtype)
     if not chosen or len(chosen) < len(set(outputs or OUTPUTS)):
         raise InputError("graph-outputs", outputs=list(outputs or ()), known=", ".join(OUTPUTS))
-    g, kind = Graph(), _TYPES[dtype]
+    g, kind = Graph(_prefix(clf, chosen)), _TYPES[dtype]
     inputs, X, gap_typicality = _read(g, clf, kind)
     found = answers(g, clf, X, gap_typicality, min_trust)
     infos = []
@@ -139,6 +139,18 @@ def answers(g: Graph, clf: Any, X: Tensor, gap_typicality: Tensor | None, min_tr
     }
 
 
+def _prefix(clf: Any, outputs: Collection[str]) -> str:
+    """Return a beginning that no column has; raise an `InputError` for a column with the name of an output."""
+    names = [] if clf.table_encoder is None else [column.name for column in columns_of(clf.table_encoder)]
+    for name in names:
+        if name in outputs or not name:
+            raise InputError("graph-column-name", name=name)
+    prefix = "sepc/"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "/"
+    return prefix
+
+
 OUTPUTS = ("label", "probabilities", "trust", "typicality", "accepted", "refusal", "region", "share")
 
 
@@ -170,14 +182,8 @@ def put_out(g: Graph, answer: Tensor, name: str, kind: int) -> None:
 
 def type_of(name: str, classes: Any, kind: int) -> int:
     """Return the type of an output; numbers but for labels are of a `kind`."""
-    of_labels = {"b": TensorProto.BOOL, "i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE}
-    types = {
-        "label": of_labels.get(classes.dtype.kind, TensorProto.STRING),
-        "accepted": TensorProto.BOOL,
-        "refusal": TensorProto.STRING,
-        "region": TensorProto.STRING,
-    }
-    return types.get(name, kind)
+    types = {"label": label_type(classes), "accepted": TensorProto.BOOL}
+    return types.get(name, TensorProto.STRING if name in ("refusal", "region") else kind)
 
 
 def _about(clf: Any, min_trust: MinTrust) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """Raw tables in a graph: the rules of a fitted `TableEncoder`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto
 
+from sepc.common.errors import InputError
 from sepc.serving.graphs.graph import ML, Graph, Tensor
 from sepc.tables.cells import MISSING, MISSING_TEXTS, OTHER
 from sepc.tables.columns import CATEGORY, Column, feature_slices
@@ -13,7 +14,8 @@ from sepc.tables.encoder import TableEncoder
 
 # What `str.strip` takes away.
 _BLANKS = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
-_AT_ONCE = 200  # texts of one regular expression
+# Texts of one regular expression, and their bytes: longer ones are none that ONNX Runtime takes.
+_AT_ONCE, _LONGEST = 200, 10_000
 
 
 class Encoded(NamedTuple):
@@ -64,6 +66,8 @@ def _category(g: Graph, column: Column, cells: Tensor) -> _Encoded:
     """Return the features of a category, by a table of those that each of its values has."""
     levels, pooled = ([text for text in texts if text != MISSING] for texts in (column.levels, column.pooled))
     known = [*levels, *pooled]
+    if too_long := [text for text in known if len(text.encode()) > _LONGEST]:
+        raise InputError("graph-text-too-long", name=column.name, text=too_long[0][:40], most=_LONGEST)
     # Behind the known texts come a missing one, and one that the fit has not seen.
     unseen = "x" + max((*known, OTHER), key=len)
     examples = np.array([*known, "", unseen], dtype=object)
@@ -89,14 +93,28 @@ def _code(g: Graph, texts: Tensor, levels: list[str], pooled: list[str]) -> Tens
 
     def without_blanks() -> Tensor:
         code = exact
-        for first in [*range(len(levels)), *range(len(levels), len(known), _AT_ONCE)]:
-            # Pooled texts have the same features, whichever it is.
-            last = first + (1 if first < len(levels) else _AT_ONCE)
-            code = g.where(_matches(g, texts, list(map(_escaped, known[first:last]))), np.array(first), code)
+        # Pooled texts have the same features, whichever it is.
+        for some in [*([number] for number in range(len(levels))), *_short(known, range(len(levels), len(known)))]:
+            patterns = [_escaped(known[number]) for number in some]
+            code = g.where(_matches(g, texts, patterns), np.array(some[0]), code)
         return g.where(_matches(g, texts, list(map(_in_any_case, sorted(MISSING_TEXTS)))), np.array(missing), code)
 
     is_unseen = g.op("ReduceMax", g.floats(exact.equals(np.array(unseen))), keepdims=0) > 0.0
     return g.if_any(is_unseen, without_blanks, exact, TensorProto.INT64)
+
+
+def _short(known: list[str], numbers: Iterable[int]) -> Iterator[list[int]]:
+    """Yield numbers of texts that fit into one regular expression."""
+    some, size = list[int](), 0
+    for number in numbers:
+        length = len(known[number].encode())
+        if some and (len(some) == _AT_ONCE or size + length > _LONGEST):
+            yield some
+            some, size = [], 0
+        some.append(number)
+        size += length
+    if some:
+        yield some
 
 
 def _matches(g: Graph, texts: Tensor, patterns: list[str]) -> Tensor:
