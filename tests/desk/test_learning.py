@@ -47,6 +47,21 @@ def test_the_monitor_sees_all_rows_and_tests_the_labels_of_the_sample(tmp_path, 
     assert found["since"] is None
 
 
+def test_what_was_refused_elsewhere_is_asked_and_learned_but_is_no_sample(tmp_path, signed):
+    desk = new_desk(tmp_path, clf=signed, audit=0.4)
+    n, sample = len(of_queue(desk, "1")), of_queue(desk, "sampled")
+    X, truths = records(60, seed=8)
+    desk.truth = np.concatenate([desk.truth, truths])
+    desk.add("ada", "served", "served", [batch(X + 6.0, first=201)], "by the server")
+    assert len(of_queue(desk, "1")) == n + 60
+    assert of_queue(desk, "sampled") == sample
+    assert len(of_queue(desk, "refusal IS NOT NULL AND file = 'served'")) == 60
+    decide_all(desk, "ada", truth(desk))
+    found = watch(desk.events, desk.judge, silent)
+    assert (found["report"]["n"], found["alarms"]) == (200, [])  # the later rows are far off all others
+    assert found["report"]["n_labelled"] == n + 60
+
+
 def test_wrong_labels_ring_and_name_the_event_in_which_they_began(tmp_path, signed):
     desk = new_desk(tmp_path, clf=signed, audit=0.5)
     decide_all(desk, "ada", truth(desk))

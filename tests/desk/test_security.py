@@ -84,6 +84,7 @@ def test_own_hosts_are_answered_on_any_port(browser):
         {"origin": "http://localhost:8642"},
         {"origin": "http://127.0.0.1:9999"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"sec_fetch_site": None, "origin": "http://evil.example"},
     ],
 )

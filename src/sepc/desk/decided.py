@@ -64,12 +64,12 @@ class ArrivedRows(NamedTuple):
 
 
 def arrived(events: Events, model: int) -> Iterator[ArrivedRows]:
-    """Yield all rows that came while the model of a number was in force, in their order."""
+    """Yield all rows that came while the model of a number was in force, but for those chosen elsewhere, in order."""
     audit = Terms().audit
     for event in events.of_kind("terms", "rows"):
         if event.kind == "terms":
             audit = event.body["audit"]
-        elif event.body["model"] == model:
+        elif event.body["model"] == model and not event.body.get("chosen"):
             batch = unpacked(events.data(event.id), event.body["first"])
             yield ArrivedRows(event.id, batch.taken(np.flatnonzero(~batch.unanswered)), event.at[:10], audit)
 

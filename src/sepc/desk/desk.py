@@ -111,14 +111,25 @@ class Desk:
         """Return whether a file of this digest has come before."""
         return self.events.one("SELECT 1 FROM files WHERE digest = ?", digest) is not None
 
-    def add(self, person: str, name: str, digest: str, batches: Iterable[Batch]) -> tuple[int, int]:
-        """Add the rows of a file, all or none; return the number of rows, and of those that are asked."""
+    def add(
+        self, person: str, name: str, digest: str, batches: Iterable[Batch], refused: str | None = None
+    ) -> tuple[int, int]:
+        """Add the rows of a file, all or none; return the number of rows, and of those that are asked.
+
+        With `refused` all are asked: they were refused elsewhere, for this reason where the model of the desk would
+        accept them. No sample of these is one of all that comes, and the watch does not take them for that.
+        """
         judge, terms, n_rows, n_asked = self.judge, self.terms, 0, 0
+        if refused is not None:
+            terms = terms._replace(audit=0.0)
         judged = []
         for batch in batches:
             for part in (batch.part(start) for start in range(0, len(batch), ROWS_AT_ONCE)):
-                asked = asked_of(part, judge.verdicts(part), judge, terms)
+                verdicts = judge.verdicts(part)
+                verdicts = verdicts._replace(refusal=[why or refused for why in verdicts.refusal])
+                asked = asked_of(part, verdicts, judge, terms)
                 body = {"file": name, "first": part.first, "n": len(part), "model": judge.number, "asked": asked}
+                body |= {} if refused is None else {"chosen": True}
                 judged.append((body, part.packed()))
                 n_rows, n_asked = n_rows + len(part), n_asked + len(asked["place"])
         with self.events.writing(person) as write:

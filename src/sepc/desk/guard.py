@@ -1,7 +1,7 @@
 """What every server checks of a request: its host, origin and size; and what a browser is told about the answers."""
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 _HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -57,13 +57,13 @@ class HostGuard:
     def check_source(self, scope: Any, headers: dict[str, str]) -> None:
         """Raise a `Refused` for another host, and for what a page of another site sends."""
         host = headers.get("host", "")
-        if _name_of(host) not in self.hosts:
+        if _parts_of(f"//{host}").hostname not in self.hosts:
             raise Refused(421, f"This {self.what} has another name: open the address that it has printed.")
         if scope["method"] in ("GET", "HEAD"):
             return
         origin = headers.get("origin")
         is_own = headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        if not is_own or (origin is not None and urlsplit(origin).netloc != host):
+        if not is_own or (origin is not None and _parts_of(origin).netloc != host):
             raise Refused(403, "This came from a page of another site; nothing was changed.")
 
     def most_bytes(self, scope: Any) -> int:
@@ -88,12 +88,12 @@ class HostGuard:
         return sending
 
 
-def _name_of(host: str) -> str | None:
-    """Return the name in a host header, without its port; None for what is none."""
+def _parts_of(address: str) -> SplitResult:
+    """Return the parts of an address; empty ones for what is none."""
     try:
-        return urlsplit(f"//{host}").hostname
+        return urlsplit(address)
     except ValueError:
-        return None
+        return urlsplit("")
 
 
 def too_large(most: int) -> Refused:

@@ -29,6 +29,7 @@ def here(tmp_path, monkeypatch):
         ("serve model.sepc --token-file token", 1, "No such file"),
         ("serve model.sepc --desk model.sepc", 1, "cannot be read as the file of a desk"),
         ("serve model.sepc --costs ill other 3", 2, "other"),
+        ("serve model.sepc --name a/b", 1, "holds a slash"),
         ("serve model.sepc --min-trust 2", 2, "not between 0 and 1"),
         ("serve model.sepc --scores p", 2, "neither --scores nor --given"),
     ],

@@ -14,7 +14,16 @@ from raw_tables import patients
 from scorers import Caller, assert_verdicts, records_of
 from sklearn.linear_model import LogisticRegression
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, TrustedClassifier, load, make_table_pipeline, select_min_trust
+from sepc import (
+    InputError,
+    SEPClassifier,
+    SEPEnsembleClassifier,
+    TrustedClassifier,
+    load,
+    make_table_pipeline,
+    save,
+    select_min_trust,
+)
 from sepc.around import GivenScores
 from sepc.serving.server.scoring import Acceptance
 
@@ -277,3 +286,59 @@ def test_the_description_has_all_addresses_and_the_columns(caller):
                 assert caller.get(path).status == 200, path
             else:
                 assert caller.post(path).status == 400, path
+
+
+def test_a_model_around_another_one_of_arrays_is_refused(tmp_path):
+    data, y = records(200)
+    clf = TrustedClassifier(LogisticRegression(), cv=3).fit(data.to_numpy(), y)
+    with pytest.raises(InputError, match="without names"):
+        Caller(tmp_path, clf)
+    with Caller(tmp_path, classifier()) as caller:
+        save(clf, caller.path)
+        assert not caller.model.reload()
+        assert caller.predictions(records_of(X), "/predict")
+
+
+@pytest.mark.parametrize("fitted", [SEPClassifier(), SEPEnsembleClassifier(n_estimators=3, random_state=0)])
+@pytest.mark.parametrize("form", ["records", "csv", "other csv"])
+def test_models_of_arrays_have_numbered_columns(tmp_path, fitted, form):
+    data, y = records(200)
+    clf = fitted.fit(data.to_numpy(), y)
+    named = X.rename(columns={"age": "x0", "dose": "x1"})
+    other = (named.to_csv(index=False, sep=";", decimal=",").encode(), "text/csv")
+    body, kind = other if form == "other csv" else forms(named)[form]
+    expected = clf.assess(X.to_numpy())
+    with Caller(tmp_path, clf) as caller:
+        assert_verdicts(caller.predictions(body, content_type=kind, accept="application/json"), clf, expected)
+        assert caller.post("/explain", body, content_type=kind).status == 200
+        assert caller.post("/predict", b"x0,x1\nmuch,2\n", content_type="text/csv").status == 400
+
+
+def test_long_names_sent_as_numbers_are_the_same_beside_any_others(tmp_path):
+    data, _ = records(300)
+    levels = ["9007199254740993", "9007199254740992", "12"]
+    names = np.array(levels)[np.arange(300) % 3]
+    clf = make_table_pipeline(categorical_features=["name"]).fit(data.assign(name=names), names == levels[0])
+    one = records_of(X)[0]
+    rows = [{**one, "name": int(level)} for level in levels] + [{**one, "name": None}]
+    with Caller(tmp_path, clf) as caller:
+        alone = [caller.predictions([row], "/predict")[0] for row in rows]
+        others = [("/predict", [rows[2]] * 5)] * 30
+        asked = [("/predict", [row]) for row in rows]
+        beside = caller.at_once(*others, *asked, *others)[30:34]
+        assert [answer.json["predictions"][0] for answer in beside] == alone
+        assert caller.predictions([rows[2]] * 5 + rows, "/predict")[5:] == alone
+        texts = [{**row, "name": row["name"] and str(row["name"])} for row in rows]
+        assert caller.predictions(texts, "/predict") == alone
+    assert [one["label"] for one in alone[:3]] == [True, False, False]
+
+
+def test_outputs_that_the_model_does_not_have_are_refused(caller):
+    for kind in ("application/json", "text/csv"):
+        answer = caller.post("/predict?outputs=expected_cost,asking_cost", records_of(X), accept=kind)
+        assert (answer.status, answer.json["code"]) == (400, "serve-output")
+
+
+def test_outputs_may_be_named_several_times(caller):
+    found = caller.predictions(records_of(X), "/predict?outputs=label&outputs=trust")
+    assert set(found[0]) == {"label", "trust"}

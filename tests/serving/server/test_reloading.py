@@ -65,6 +65,18 @@ def test_any_other_file_changes_nothing_but_what_is_reported(caller, how):
     assert caller.get("/model").json["reloads"]["problem"] is None
 
 
+def test_no_mistake_of_ours_ends_the_watch(caller, monkeypatch):
+    read = caller.model._load
+    monkeypatch.setattr(caller.model, "_load", lambda path: path.colour)
+    save(another(), caller.path)
+    wait_for(lambda: caller.metrics.value("reload_failures") >= 1)
+    assert "colour" in caller.get("/model").json["reloads"]["problem"]
+    monkeypatch.setattr(caller.model, "_load", read)
+    caller.model.want()
+    wait_for(lambda: caller.metrics.value("reloads") == 1)
+    assert caller.model.problem is None
+
+
 def test_other_columns_and_labels_are_taken_over_and_reported(caller):
     data, y = records(200)
     save(SEPClassifier().fit(data.rename(columns={"dose": "amount"}), y == "ill"), caller.path)

@@ -53,6 +53,12 @@ def guarded(tmp_path):
         ({"names": ["age", "dose"], "rows": [[1.0, 2.0], [1.0]]}, None, "Row 2 is no list of 2 values"),
         ({"names": ["age", "age"], "rows": [[1.0, 2.0]]}, None, "one of them twice"),
         ({"names": [1, {}], "rows": [[1.0, 2.0]]}, None, "others than texts"),
+        ([{"age": "1_000", "dose": 1.0}], None, "column 'age' holds '1_000' in data row 1"),
+        ([{"age": "\u0661", "dose": None}], None, "column 'age' holds '\u0661' in data row 1"),
+        (b"age,dose\n1,2\n1e999,2\n", "text/csv", "column 'age' holds inf in data row 2"),
+        (b"age,dose,age\n1,2,3\n", "text/csv", "more than one column named 'age'"),
+        (b'\xef\xbb\xbfage,dose,"age"\r\n1,2,3\r\n', "text/csv", "more than one column named 'age'"),
+        (b"\nage,dose,x,x\r1,2,3,4\r", "text/csv", "more than one column named 'x'"),
         (b"age\n1\n", "text/csv", "no column 'dose'"),
         (b"age,dose\n1,2\n3,much\n", "text/csv", "column 'dose' holds 'much' in data row 2"),
         (b"age,dose\n1,2\n3\n", "text/csv", "row 2"),
@@ -96,10 +102,14 @@ def test_another_host_is_refused(caller, host):
         {"origin": "https://evil.example"},
         {"origin": "null"},
         {"origin": "http://127.0.0.1:9999"},
+        {"origin": "http://["},
+        {"origin": ""},
     ],
 )
 def test_a_page_of_another_site_gets_nothing(caller, headers):
-    assert caller.post("/predict", GOOD, **headers).status == 403
+    answer = caller.post("/predict", GOOD, **headers)
+    assert (answer.status, answer.headers["x-content-type-options"]) == (403, "nosniff")
+    assert caller.metrics.value("requests", endpoint="other", status=403) == 1
     assert caller.metrics.value("rows") == 0
 
 

@@ -8,7 +8,7 @@ from desks import classifier, records
 from raw_tables import patients
 from scorers import MODEL, Caller, records_of
 
-from sepc import SEPClassifier, make_table_pipeline
+from sepc import SEPClassifier, load, make_table_pipeline
 
 X, _ = records(20, 3)
 KINDS = {"FP64": "<f8", "FP32": "<f4", "INT64": "<i8", "INT32": "<i4", "UINT8": "u1", "BOOL": "?"}
@@ -113,6 +113,10 @@ def test_some_outputs_can_be_asked_for(caller):
     refused = caller.post(f"{MODEL}/infer", {"inputs": [matrix(X)], "outputs": [{"name": "colour"}]})
     assert refused.status == 400
     assert "'colour'" in refused.json["error"]
+    for usual in ([], None):
+        assert "label" in outputs(caller.post(f"{MODEL}/infer", {"inputs": [matrix(X)], "outputs": usual}))
+    for bad in ({"name": "label"}, "label", [["label"]], [{"name": "expected_cost"}]):
+        assert caller.post(f"{MODEL}/infer", {"inputs": [matrix(X)], "outputs": bad}).status == 400
 
 
 def test_gaps_are_null_or_nan(caller):
@@ -142,6 +146,14 @@ def test_tables_are_tensors_of_texts_and_numbers(tmp_path):
             if one["datatype"] == "BYTES":
                 one["data"] = ["" if value is None else str(value) for value in one["data"]]
         assert_outputs(outputs(caller.post(f"{MODEL}/infer", {"inputs": inputs})), clf.assess(table))
+
+
+def test_costs_are_described_where_there_are_any(tmp_path):
+    costs = {"ill": {"well": 5.0}, "well": {"ill": 1.0}, None: 0.3}
+    with Caller(tmp_path, classifier(), load=lambda path: load(path).under(costs=costs)) as caller:
+        described = {one["name"]: one["datatype"] for one in caller.get(MODEL).json["outputs"]}
+        assert set(described) == set(outputs(caller.post(f"{MODEL}/infer", {"inputs": [matrix(X)]})))
+    assert described["expected_cost"] == described["asking_cost"] == "FP64"
 
 
 def test_the_server_and_the_model_describe_themselves(caller):
@@ -192,13 +204,19 @@ BAD = matrix(X[:1])
         [{**BAD, "parameters": {"binary_data_size": "16"}}],
         [{**BAD, "name": "age", "shape": [1], "data": [1.0]}],
         [{**BAD, "name": "a"}, {**BAD, "name": "b"}],
+        [BAD, BAD],
+        [{**BAD, "datatype": "UINT8", "data": [300, 1]}],
+        [{**BAD, "datatype": "INT8", "data": [-129, 1]}],
+        [{**BAD, "datatype": "UINT64", "data": [-1, 1]}],
     ],
 )
 def test_broken_tensors_are_an_answer_not_a_crash(caller, inputs):
     assert caller.post(f"{MODEL}/infer", {"inputs": inputs}).status == 400
 
 
-@pytest.mark.parametrize("length", ["x", "-1", "99999999", "1e3", "", "9" * 40, "²"])
+@pytest.mark.parametrize(
+    "length", ["x", "-1", "99999999", "1e3", "", "9" * 40, "²", "123456789012abc", "00000000000012.5", "1" * 5000]
+)
 def test_a_wrong_length_of_the_json_is_refused(caller, length):
     body, _ = behind(X.to_numpy())
     assert caller.post(f"{MODEL}/infer", body, inference_header_content_length=length).status == 400

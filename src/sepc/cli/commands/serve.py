@@ -112,6 +112,9 @@ def _with_usual(table: pa.Table, served: Served) -> pa.Table:
     remembered = notation_of(served.clf).columns
     for k, name in enumerate(table.column_names):
         kind = _USUAL.get(served.columns.kinds.get(name, ""))
+        if served.columns.kinds.get(name) == "category" and pa.types.is_integer(table.column(k).type):
+            # As numbers, long ones would be other names beside those of other requests.
+            table = table.set_column(k, name, compute.cast(table.column(k), pa.string()))
         if kind is not None and astuple(remembered.get(name, ColumnNotation())) in _PLAIN_NOTATIONS:
             table = table.set_column(k, name, _cast(table.column(k), kind))
     return table

@@ -180,8 +180,8 @@ class _Guard(HostGuard):
 async def _predict(scorer: Scorer, request: Request) -> Response:
     sent, wanted = _kind_of(request), request.headers.get("accept", "")
     as_csv = _CSV in wanted if _CSV in wanted or _JSON in wanted else sent == _CSV
-    asked = request.query_params.get("outputs")
-    outputs = USUAL if asked is None else require_outputs(asked.split(","))
+    asked = request.query_params.getlist("outputs")
+    outputs = require_outputs(",".join(asked).split(",")) if asked else USUAL
     job = Job(await request.body(), _READ[sent], _as_csv if as_csv else _as_json, outputs)
     body, version = await _lane(scorer, job).answer(job)
     return Response(body, media_type=_CSV if as_csv else _JSON, headers={"sepc-model-version": version})
@@ -264,8 +264,7 @@ def _named(scorer: Scorer, request: Request) -> Served:
 
 
 async def _metadata(scorer: Scorer, request: Request) -> Response:
-    served = _named(scorer, request)
-    return _json(tensors.metadata_of(served.name, served.version, served.columns, served.about["classes"]))
+    return _json(tensors.metadata_of(_named(scorer, request)))
 
 
 async def _ready(scorer: Scorer, request: Request) -> Response:

@@ -1,6 +1,7 @@
 """Rows in the bodies of requests, JSON or CSV, as a model takes them."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from sepc.common.errors import InputError
+from sepc.common.frames import plain
 from sepc.common.text import shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
 from sepc.desk.batches import Batch
@@ -131,7 +133,9 @@ def rows_of_columns(values: Mapping[str, Any], columns: Columns, shown: Callable
     if not columns.are_plain:
         return Rows.of(columns.read(table_of(dict(zip(names, needed, strict=True)))), shown)
     try:
-        points = np.array(needed, dtype=np.float64)
+        # Of texts NumPy would take "1_000", too.
+        has_texts = any(isinstance(cells, list) and str in map(type, cells) for cells in needed)
+        points = np.empty(0) if has_texts else np.array(needed, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         points = np.empty(0)
     if points.ndim != 2:
@@ -162,6 +166,10 @@ def _numbers_of_csv(data: bytes, names: list[str]) -> FloatArray | None:
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
     )
+    first = re.split(rb"[\r\n]", data.lstrip(), maxsplit=1)[0]
+    header = [cell.strip(b' "\xef\xbb\xbf') for cell in first.split(b",")]
+    if len(set(header)) < len(header):
+        return None
     # In one block: the text of a request is short, and other requests have the other cores.
     read = arrow_csv.ReadOptions(use_threads=False, block_size=len(data) + 1)
     try:
@@ -175,6 +183,8 @@ def _number(cell: Any) -> float | None:
     """Return a cell as a number, NaN if it is missing; None for what is none."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING_TEXTS):
         return float("nan")
+    if isinstance(cell, str) and (not cell.isascii() or "_" in cell):
+        return None
     try:
         return float(cell)
     except (TypeError, ValueError, OverflowError):
@@ -192,7 +202,7 @@ def _checked(points: FloatArray, cells: Any, columns: Columns) -> FloatArray:
 def _require_none(bad: BoolArray, cells: Any, columns: Columns) -> None:
     """Raise a `CellError` for the first bad value, by rows; `cells` are columns."""
     for row, k in np.argwhere(bad)[:1].tolist():
-        value = cells[k][row]
+        value = plain(cells[k][row])
         if isinstance(value, int) and value.bit_length() > 256:
             value = "a number of very many digits"  # which Python does not print
         shown = value if isinstance(value, (int, float, type(None))) else beginning(str(value))

@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sepc.common.errors import InputError, SepcError
+import numpy as np
+
+from sepc.around import TrustedClassifier
+from sepc.common.errors import InputError
 from sepc.desk.judge import file_digest
 from sepc.promises.parts import GROUP, GROUPS
 from sepc.serving.server.metrics import Metrics
@@ -56,10 +59,10 @@ class ModelFile:
             before, self._seen = self.served, self._stamp(self.served.path)
             try:
                 served = self._read(before)
-            except (SepcError, OSError, MemoryError) as error:
-                self.problem = str(error)
+            except Exception as error:  # of any kind: the thread that watches must go on
+                self.problem = str(error) or type(error).__name__
                 self._metrics.count("reload_failures")
-                log.error("the model goes on as it was, since the file cannot be taken over: %s", error)  # noqa: TRY400
+                log.error("the model goes on as it was, since the file cannot be taken over: %s", self.problem)  # noqa: TRY400
                 return False
             self.problem = None
             if served.digest != before.digest:
@@ -75,6 +78,10 @@ class ModelFile:
         clf = self._load(path)
         if file_digest(path) != digest:  # somebody is writing
             raise InputError("serve-file-changes", path=path)
+        if clf.table_encoder is None and not hasattr(clf, "feature_names_in_"):  # fitted to arrays
+            if isinstance(clf, TrustedClassifier):  # the other one's answers are in columns with names
+                raise InputError("model-without-names", path=path)
+            clf.feature_names_in_ = np.array([f"x{j}" for j in range(clf.n_features_in_)], dtype=object)
         served = replace(before, clf=clf, digest=digest, loaded=time.time())
         promise = clf.promise if served.accepts.min_trust is None else None
         if promise is not None and promise.is_kept and promise.by in (GROUP, GROUPS) and not promise.group_column:

@@ -6,6 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from sepc.serving.server.scoring import Served, Verdicts
 
 log = logging.getLogger("sepc.serving")
 _EVERY, _MOST_WAITING, _AT_ONCE, _LAST_TRIES = 2.0, 100_000, 200, 5
+_BY_SERVER = "by the server"  # and not by the model of the desk
 _Refused = tuple[Served, Rows, list[int]]
 
 
@@ -70,27 +73,29 @@ class Review:
                 self.metrics.count("desk_failures")
                 log.error("the desk could not be written, and is tried again: %s", error)  # noqa: TRY400
                 return False
-            with self._lock:
-                self._n -= sum(len(self._waiting.popleft()[2]) for _ in some)
         return True
 
     def _send(self, some: Sequence[_Refused]) -> None:
-        """Add records to the desk; those that it cannot judge must not spoil the others."""
+        """Add the first records to the desk; those that it cannot judge must not spoil the others."""
+        asked, why = 0, "the desk does not ask them"
         try:
             batches = self._batches(some)
             digest = f"{self.name} {time.time_ns()}"
-            n, _ = self.desk.add(owner(), self.name, digest, batches)
+            asked = self.desk.add(owner(), self.name, digest, batches, _BY_SERVER)[1]
         except (sqlite3.Error, OSError, DiskFullError):
             raise
         except Exception as error:
-            if len(some) == 1:
-                self._drop(len(some[0][2]), str(error))
-            else:
+            if len(some) > 1:
                 for half in (some[: len(some) // 2], some[len(some) // 2 :]):
                     self._send(half)
-        else:
-            self._sent += n
-            self.metrics.count("desk_sent", n)
+                return
+            why = str(error)
+        with self._lock:  # at once: a next try must not send them again
+            n = sum(len(self._waiting.popleft()[2]) for _ in some)
+            self._n -= n
+        self._sent += n
+        self.metrics.count("desk_sent", asked)
+        self._drop(n - asked, why)
 
     def _batches(self, some: Sequence[_Refused]) -> list[Batch]:
         """Return records as a desk takes them, those with the same columns together."""
@@ -99,7 +104,13 @@ class Review:
             which, nobody = np.array(taken), np.zeros(len(rows), dtype=bool)
             unanswered = (nobody if rows.unanswered is None else rows.unanswered)[which]
             groups = None if rows.groups is None else rows.groups[which]
-            one = Batch(rows.shown().take(which), served.table(rows).take(which), groups, unanswered, 1)
+            shown = table = served.table(rows)
+            with suppress(Exception):  # of other columns, which no table may hold
+                shown = rows.shown()
+            one = Batch(shown.take(which), table.take(which), groups, unanswered, 1)
+            own = replace(served, clf=self.desk.judge.clf)
+            if list(own.columns.kinds.items()) != list(served.columns.kinds.items()):  # another model by now
+                one = own.read(own, one.shown)
             alike.setdefault(f"{one.shown.schema}{one.rows.schema}", []).append(one)
         found = []
         for same in map(joined, alike.values()):

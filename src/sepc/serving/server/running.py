@@ -44,6 +44,8 @@ def serve(
     except ModuleNotFoundError as error:
         raise SepcError("serving-not-installed", needed_for="sepc serve", module=error.name, extra="serve") from error
     _require_token(address.check(), token)
+    if "/" in (name or ""):
+        raise InputError("serve-name", name=name)
     metrics = Metrics()
     first = Served(None, path, "", name or path.stem, read, accepts, limits)
     model = ModelFile(first, load, metrics)

@@ -69,7 +69,10 @@ class Verdicts:
 
     def asked(self) -> dict[str, Any]:
         """Return the columns that are asked for."""
-        return {name: values for name, values in self.columns.items() if name in self.outputs}
+        found = {name: values for name, values in self.columns.items() if name in self.outputs}
+        if not found:  # costs, of a model without them
+            raise InputError("serve-output", name=min(self.outputs), names=", ".join(self.columns))
+        return found
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dict for each row, ready for JSON."""

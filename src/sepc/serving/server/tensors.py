@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.serving.server.inputs import Columns, Rows, beginning, json_of, rows_of_columns
-from sepc.serving.server.scoring import OUTPUTS, USUAL, Verdicts, require_outputs
+from sepc.serving.server.scoring import COSTS, OUTPUTS, USUAL, Served, Verdicts, require_outputs
 
 _INTEGERS = {f"{sign}INT{8 * n}": f"<{sign.lower() or 'i'}{n}" for sign in ("", "U") for n in (1, 2, 4, 8)}
 _TYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8", "BYTES": "", **_INTEGERS}
@@ -18,13 +18,19 @@ _KINDS_OF_JSON = {"I": "i", "U": "iu", "B": "b", "F": "f"}
 
 def request_of(data: bytes, header: str | None) -> tuple[dict[str, Any], bytes]:
     """Return the JSON of a request, and the bytes behind it; `header` is the length of the JSON, if it is given."""
-    size = len(data) if header is None else int(header) if header.isascii() and header[:12].isdigit() else -1
+    size = len(data) if header is None else int(header) if _is_length(header) else -1
     if not 0 <= size <= len(data):
         raise InputError("serve-header-length", header=beginning(str(header)), n_bytes=len(data))
     request = json_of(data[:size])
     if not isinstance(request, dict) or not isinstance(request.get("inputs"), list):
         raise InputError("serve-tensors")
+    if not isinstance(request.get("outputs") or [], list):
+        raise InputError("serve-outputs")
     return request, data[size:]
+
+
+def _is_length(header: str) -> bool:
+    return header.isascii() and header.isdigit() and len(header) <= 12
 
 
 def rows_of_tensors(request: dict[str, Any], behind: bytes, columns: Columns) -> Rows:
@@ -32,6 +38,8 @@ def rows_of_tensors(request: dict[str, Any], behind: bytes, columns: Columns) ->
     names, values = columns.names, dict[str, NDArray[Any]]()
     for k, tensor in enumerate(request["inputs"], 1):
         name, shape, kind, size = _described(tensor, k)
+        if name in values:
+            raise InputError("serve-tensor-twice", name=beginning(name))
         try:
             found = _in_json(tensor.get("data"), kind) if size is None else _in_bytes(behind[:size], kind)
             values[name], behind = found.reshape(shape), behind[size or 0 :]
@@ -78,6 +86,8 @@ def _in_json(data: Any, kind: str) -> NDArray[Any]:
     found = np.array(data, dtype=np.float64 if kind.startswith("FP") else None)
     if found.size and found.dtype.kind not in _KINDS_OF_JSON[kind[0]]:
         raise TypeError
+    if not kind.startswith("F") and (found.astype(_TYPES[kind]) != found).any():
+        raise OverflowError
     return found
 
 
@@ -102,7 +112,7 @@ def _texts(values: list[Any]) -> NDArray[Any]:
 def outputs_of(request: dict[str, Any]) -> frozenset[str]:
     """Return the outputs that a request asks for."""
     asked = request.get("outputs")
-    if not isinstance(asked, list):
+    if not asked:
         return USUAL
     return require_outputs([str(one.get("name") if isinstance(one, dict) else None) for one in asked])
 
@@ -145,15 +155,19 @@ def _bytes_of(tensor: NDArray[Any], kind: str) -> bytes:
     return b"".join(part for text in texts for part in (len(text).to_bytes(4, "little"), text))
 
 
-def metadata_of(name: str, version: str, columns: Columns, classes: list[Any]) -> dict[str, Any]:
+def metadata_of(served: Served) -> dict[str, Any]:
     """Return the metadata of a model: its inputs, and the outputs that it gives unless others are asked for."""
-    of_kind = {"number": "FP64", "bool": "BOOL"}
+    of_kind, classes = {"number": "FP64", "bool": "BOOL"}, served.about["classes"]
+    policy = served.clf.core.model_.policy
     kinds = {name: "BYTES" for name in OUTPUTS[:6] if name in USUAL} | {"accepted": "BOOL"}
     kinds |= dict.fromkeys(("trust", "probabilities", "typicality"), "FP64")
+    kinds |= dict.fromkeys(COSTS if policy is not None and policy.costs is not None else (), "FP64")
     kinds["label"] = _SENT.get(_tensor("label", classes).dtype.kind, "BYTES")
     shape = {"probabilities": [-1, len(classes)]}
     inputs = [
-        {"name": one, "datatype": of_kind.get(kind, "BYTES"), "shape": [-1]} for one, kind in columns.kinds.items()
+        {"name": one, "datatype": of_kind.get(kind, "BYTES"), "shape": [-1]}
+        for one, kind in served.columns.kinds.items()
     ]
     outputs = [{"name": one, "datatype": kind, "shape": shape.get(one, [-1])} for one, kind in kinds.items()]
-    return {"name": name, "versions": [version], "platform": "sepc", "inputs": inputs, "outputs": outputs}
+    about = {"name": served.name, "versions": [served.version], "platform": "sepc"}
+    return {**about, "inputs": inputs, "outputs": outputs}
