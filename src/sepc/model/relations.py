@@ -135,14 +135,15 @@ class Relations:
         return judged
 
 
-def largest(xp: Any, away: Any, limits: Any, powers: Any) -> Any:
+def largest(xp: Any, away: Any, limits: Any, powers: Any, axis: int = 0) -> Any:
     """Return the largest departure of each of n points, shape (n,), on the scale that all columns share.
 
-    `away` has the shape (d, n); `limits` and `powers`, shape (2, d, 1), are those of departures above and below.
+    `away` has the shape (d, n); `limits` and `powers`, shape (2, d, 1), are those of departures above and below. With
+    columns along `axis` 1 the shapes are (n, d) and (2, d).
     """
     above, below = (away / limits[0, ...], -away / limits[1, ...])
-    usual = xp.maximum(xp.max(above, axis=0), xp.max(below, axis=0))
+    usual = xp.maximum(xp.max(above, axis=axis), xp.max(below, axis=axis))
     sides = ((above, powers[0, ...]), (below, powers[1, ...]))
-    logs = [xp.max(power * xp.log(xp.clip(beyond, 1.0, None)), axis=0) for beyond, power in sides]
+    logs = [xp.max(power * xp.log(xp.clip(beyond, 1.0, None)), axis=axis) for beyond, power in sides]
     far = xp.maximum(*logs)
     return xp.where(far > 0.0, xp.exp(far), usual)
