@@ -135,7 +135,7 @@ class Relations:
         return judged
 
 
-def largest(xp: Any, away: Any, limits: Any, powers: Any, axis: int = 0) -> Any:
+def largest(xp: Any, away: Any, limits: Any, powers: Any, *, axis: int = 0) -> Any:
     """Return the largest departure of each of n points, shape (n,), on the scale that all columns share.
 
     `away` has the shape (d, n); `limits` and `powers`, shape (2, d, 1), are those of departures above and below. With
