@@ -105,3 +105,13 @@ def hard_rows(table, seed=0):
         rows[name] = values
     rows.iloc[-1] = np.nan
     return rows
+
+
+def assert_same_answers(clf, table, folder, min_trust=None, **options):
+    """Check that a graph answers as the classifier does; return its answers."""
+    found = answers(exported(clf, folder, min_trust=min_trust, **options), cells_of(clf, table))
+    apart = differences(clf, table, found, min_trust)
+    assert [apart[name] for name in ("label", "accepted", "refusal", "region")] == [0, 0, 0, 0]
+    assert max(apart["probabilities"], apart["trust"]) <= NO_MORE_THAN
+    assert apart["typicality"] == 0.0
+    return found

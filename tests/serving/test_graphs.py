@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from graph_checks import NO_MORE_THAN, answers, cells_of, differences, exported, hard_records
+from graph_checks import NO_MORE_THAN, answers, assert_same_answers, exported, hard_records
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
@@ -34,19 +34,10 @@ def two_groups(n=400, seed=0, d=3):
     return rng.normal(size=(n, d)) + 1.6 * y[:, None], np.array(["ill", "well"])[y]
 
 
-def same_answers(clf, table, folder, min_trust=None, **options):
-    found = answers(exported(clf, folder, min_trust=min_trust, **options), cells_of(clf, table))
-    apart = differences(clf, table, found, min_trust)
-    assert [apart[name] for name in ("label", "accepted", "refusal", "region")] == [0, 0, 0, 0]
-    assert max(apart["probabilities"], apart["trust"]) <= NO_MORE_THAN
-    assert apart["typicality"] == 0.0
-    return found
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_the_default_reading_on_ordinary_far_absurd_and_incomplete_records(name, tmp_path):
     X, y = SETS[name](return_X_y=True)
-    found = same_answers(SEPClassifier().fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path)
+    found = assert_same_answers(SEPClassifier().fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path)
     assert len(set(found["refusal"].tolist())) >= 4  # accepted, strange, beyond, no values: all of them are tried
 
 
@@ -54,27 +45,27 @@ def test_the_default_reading_on_ordinary_far_absurd_and_incomplete_records(name,
 def test_ten_classes_of_many_features(tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X[:, 10:38]
-    same_answers(SEPClassifier().fit(X[::3], y[::3]), np.concatenate([X[1::3], hard_records(X)]), tmp_path)
+    assert_same_answers(SEPClassifier().fit(X[::3], y[::3]), np.concatenate([X[1::3], hard_records(X)]), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["iris", "wdbc"])
 def test_ensembles(name, tmp_path):
     X, y = SETS[name](return_X_y=True)
-    same_answers(SEPEnsembleClassifier().fit(X[::2], y[::2]), np.concatenate([X, hard_records(X)]), tmp_path)
+    assert_same_answers(SEPEnsembleClassifier().fit(X[::2], y[::2]), np.concatenate([X, hard_records(X)]), tmp_path)
 
 
 @pytest.mark.parametrize("y", [np.int8, bool, np.float32, str, object], ids=lambda kind: kind.__name__)
 def test_labels_of_all_kinds(y, tmp_path):
     X, labels = two_groups()
     labels = (labels == "ill").astype(y) if y in (np.int8, bool, np.float32) else labels.astype(y)
-    found = same_answers(SEPClassifier(trust="raw").fit(X, labels), X, tmp_path)
+    found = assert_same_answers(SEPClassifier(trust="raw").fit(X, labels), X, tmp_path)
     assert np.array_equal(found["label"], SEPClassifier(trust="raw").fit(X, labels).predict(X))
 
 
 def test_uncalibrated_densities(tmp_path):
     X, y = load_wine(return_X_y=True)
-    found = same_answers(SEPClassifier(trust="raw").fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path)
+    found = assert_same_answers(SEPClassifier(trust="raw").fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path)
     assert np.isnan(found["typicality"]).all()
 
 
@@ -86,7 +77,7 @@ def test_columns_on_scales_of_their_own(tmp_path):
     clf = SEPClassifier().fit(X, y)
     assert len(clf.model_.scales.curves.columns)
     at_quantiles = rng.choice(clf.model_.scales.curves.quantiles.ravel(), (50, 4))
-    same_answers(clf, np.concatenate([X, at_quantiles, hard_records(X)]), tmp_path)
+    assert_same_answers(clf, np.concatenate([X, at_quantiles, hard_records(X)]), tmp_path)
 
 
 def test_linear_terms_and_places(tmp_path):
@@ -95,9 +86,10 @@ def test_linear_terms_and_places(tmp_path):
     y = np.where(X @ [1.0, 2.0] + rng.normal(size=900) > 0.0, "up", "down")
     X[:40], y[:40] = [1.2, -0.6], "up"
     clf = SEPClassifier().fit(X, y)
+    assert clf.model_.calibration.linear is not None
     at_places = np.repeat(clf.model_.calibration.local.centers, 20, axis=0)
     at_places[20:] += rng.normal(scale=0.02, size=at_places[20:].shape)
-    same_answers(clf, np.concatenate([X, clf.model_.original(at_places), hard_records(X)]), tmp_path)
+    assert_same_answers(clf, np.concatenate([X, clf.model_.original(at_places), hard_records(X)]), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +105,7 @@ def test_linear_terms_and_places(tmp_path):
 def test_priors_and_costs(policy, tmp_path):
     X, y = two_groups()
     clf = SEPClassifier().fit(X, y).under(**policy)
-    same_answers(clf, np.concatenate([X, hard_records(X)]), tmp_path)
+    assert_same_answers(clf, np.concatenate([X, hard_records(X)]), tmp_path)
 
 
 def test_costs_of_an_ensemble(tmp_path):
@@ -123,7 +115,7 @@ def test_costs_of_an_ensemble(tmp_path):
         .fit(X, y)
         .under(costs={"ill": {"well": 9.0}, "well": {"ill": 1.0}, None: 0.3})
     )
-    same_answers(clf, np.concatenate([X, hard_records(X)]), tmp_path)
+    assert_same_answers(clf, np.concatenate([X, hard_records(X)]), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +123,7 @@ def test_costs_of_an_ensemble(tmp_path):
 )
 def test_acceptance_by_trust(min_trust, tmp_path):
     X, y = two_groups()
-    same_answers(SEPClassifier().fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path, min_trust)
+    assert_same_answers(SEPClassifier().fit(X, y), np.concatenate([X, hard_records(X)]), tmp_path, min_trust)
 
 
 @pytest.mark.parametrize("by", [None, "label", "region"])
@@ -141,7 +133,7 @@ def test_acceptance_by_a_promise(by, tmp_path):
     clf = SEPClassifier().fit(fit, y_fit)
     promise = select_min_trust(clf, rest, y_rest, max_error=0.1, by=by)
     assert promise.is_kept
-    found = same_answers(clf.sign(promise), rest, tmp_path)
+    found = assert_same_answers(clf.sign(promise), rest, tmp_path)
     assert 0 < np.count_nonzero(found["accepted"]) < len(rest)
     assert json.loads(_properties(tmp_path)["promise"])["by"] == (by or "all")
 
@@ -151,7 +143,11 @@ def test_a_promise_that_was_not_kept_accepts_nothing(tmp_path):
     clf = SEPClassifier().fit(X, y)
     broken = select_min_trust(clf, X[:10] + 0.01, y[:10], max_error=0.01)
     assert not broken.is_kept
-    assert set(same_answers(clf.sign(broken), X, tmp_path)["refusal"].tolist()) <= {"promise", "contested", "strange"}
+    assert set(assert_same_answers(clf.sign(broken), X, tmp_path)["refusal"].tolist()) <= {
+        "promise",
+        "contested",
+        "strange",
+    }
 
 
 def test_a_share_is_that_of_the_explanation(tmp_path):
@@ -174,7 +170,7 @@ def test_columns_that_the_classifier_does_not_read(tmp_path):
     with pytest.warns(UserWarning, match="columns"):
         clf = SEPClassifier().fit(wide, y)
     assert clf.columns_read_ is not None
-    same_answers(clf, wide, tmp_path)
+    assert_same_answers(clf, wide, tmp_path)
 
 
 def test_float32_is_what_comes_in_and_goes_out(tmp_path):

@@ -1,5 +1,6 @@
-"""What every server checks of a request: its host, origin and size; and what a browser is told about the answers."""
+"""Checks of every request to a server, host, origin and size, and the security headers of every answer."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,7 +26,7 @@ class Refused(Exception):  # noqa: N818
         self.status, self.why = status, why
 
 
-class HostGuard:
+class HostGuard(ABC):
     """ASGI middleware that lets in requests with a known host, origin and size; `check` is for what else is asked.
 
     `hosts` are the names that the server answers to, without ports. `on_refusal` makes the answer to a refused request.
@@ -66,10 +67,11 @@ class HostGuard:
         if not is_own or (origin is not None and _parts_of(origin).netloc != host):
             raise Refused(403, "This came from a page of another site; nothing was changed.")
 
+    @abstractmethod
     def most_bytes(self, scope: Any) -> int:
-        """Return how many bytes the body of a request may have."""
-        raise NotImplementedError
+        """Return the number of bytes that the body of a request may have."""
 
+    @abstractmethod
     def check(self, scope: Any, headers: dict[str, str]) -> None:
         """Raise a `Refused` for a request that is not let in."""
 
@@ -102,7 +104,7 @@ def too_large(most: int) -> Refused:
 
 
 def _limited(receive: Any, most: int) -> Any:
-    """Return a channel that ends with a refusal after so many bytes, whatever the headers say."""
+    """Return a channel that refuses a body with more bytes than `most`, whatever the headers say."""
     n_bytes = 0
 
     async def receiving() -> Any:

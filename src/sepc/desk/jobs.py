@@ -100,7 +100,7 @@ class Jobs:
                 for line in process.stdout:
                     self._take(job, json.loads(line))
             job.end(FAILED, message("desk-job-died", code=process.returncode))
-        except Exception as error:  # whatever it is, people are told
+        except Exception as error:  # whatever it is, the page reports it
             job.end(FAILED, told(error))
 
     def _training_records(self) -> bytes:

@@ -38,7 +38,7 @@ from sepc.feedback.watched import Watched
 from sepc.persist import save
 
 Step = Callable[[str], None]
-# Labels that a monitor looks at together; an alarm names its beginning to so many.
+# Labels that a monitor looks at together: where a change began is known to this number of labels.
 _AT_ONCE = 25
 
 
@@ -237,7 +237,7 @@ def main() -> None:
 
 
 def told(error: Exception) -> str:
-    """Return what people are told of an error of a job."""
+    """Return the text that the page shows for an error of a job."""
     return str(error) if isinstance(error, SepcError) else message("desk-job-failed", why=repr(error))
 
 

@@ -87,7 +87,7 @@ def bound(address: Address) -> Iterator[socket.socket]:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((address.host, address.port))
-            listening.listen(128)  # who is told the address can come
+            listening.listen(128)  # before the address is printed: who has it can connect
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise InputError("desk-cannot-listen", host=address.host, port=address.port, why=str(error)) from error

@@ -1,4 +1,4 @@
-"""Who gets in: hosts, origins, tokens, sizes, and what a browser is told about the pages."""
+"""Access to a desk: tokens of people, and the cookies that keep them."""
 
 import hashlib
 import secrets
@@ -48,7 +48,7 @@ class Guard(HostGuard):
         self.is_secure, self.upload_path, self.upload_bytes = is_secure, upload_path, upload_bytes
 
     def most_bytes(self, scope: Any) -> int:
-        """Return how many bytes a form, or an upload, may have."""
+        """Return the number of bytes that a form, or an upload, may have."""
         return self.upload_bytes if scope["path"] == self.upload_path else FORM_BYTES
 
     def check(self, scope: Any, headers: dict[str, str]) -> None:
